@@ -48,36 +48,36 @@ def weights_under(mask):
         return softmax(scores(len(mask)).astype(np.float64) + mask).astype(np.float32)
 
 
-def causal_mask(step, length, **options):
+def causal_mask(subject, length, **options):
     """The learner's mask. The source tutorial's takes a second number, of earlier tokens: there are none."""
-    parameters = inspect.signature(step.causal_mask).parameters.values()
+    parameters = inspect.signature(subject.causal_mask).parameters.values()
     positional = [each for each in parameters if each.kind is not each.KEYWORD_ONLY]
-    return step.causal_mask(length, *[0] * (len(positional) - 1), **options)
+    return subject.causal_mask(length, *[0] * (len(positional) - 1), **options)
 
 
-def mask_of(step, length, dtype=DType.float32):
-    return run(lambda: causal_mask(step, length, dtype=dtype, device=CPU()))
+def mask_of(subject, length, dtype=DType.float32):
+    return run(lambda: causal_mask(subject, length, dtype=dtype, device=CPU()))
 
 
 @about("causal_mask")
-def test_shape(step):
+def test_shape(subject):
     """The mask is [seq, seq]."""
     for length in LENGTHS:
-        shape = [int(size) for size in mask_of(step, length).shape]
+        shape = [int(size) for size in mask_of(subject, length).shape]
         wanted = [length, length]
         require(shape == wanted, f"The mask of {length} tokens has the shape {shape}, and must have {wanted}.")
 
 
 @about("causal_mask")
-def test_dtype_and_device(step):
+def test_dtype_and_device(subject):
     """It has the dtype and the device that were asked for, those of the scores, not MAX's defaults."""
-    mask = mask_of(step, 11, DType.float64)  # a size that no other claim asks for
+    mask = mask_of(subject, 11, DType.float64)  # a size that no other claim asks for
     require(mask.dtype == DType.float64, f"dtype=float64 was asked for, and the mask is {mask.dtype.name}.")
     for dtype in (DType.float32, DType.float64):
-        mask, kept = mask_of(step, 11, dtype), "the mask of an earlier call with this size comes back"
+        mask, kept = mask_of(subject, 11, dtype), "the mask of an earlier call with this size comes back"
         require(mask.dtype == dtype, f"dtype={dtype.name} was asked for, and {kept}: {mask.dtype.name}.")
     try:
-        causal_mask(step, 2, dtype=DType.float32, device=object())
+        causal_mask(subject, 2, dtype=DType.float32, device=object())
     except NotImplementedError:
         raise
     except Exception:  # where there is one device, another can only be seen to be refused
@@ -86,33 +86,33 @@ def test_dtype_and_device(step):
 
 
 @about("causal_mask")
-def test_no_nan(step):
+def test_no_nan(subject):
     """It has no NaN, which would spread to every sum."""
     for length in LENGTHS:
-        wrong = int(np.isnan(np.from_dlpack(mask_of(step, length))).sum())
+        wrong = int(np.isnan(np.from_dlpack(mask_of(subject, length))).sum())
         sentence = f"In the mask of {length} tokens, {wrong} of {length * length} values are NaN."
         require(not wrong, sentence)
 
 
 @about("causal_mask")
-def test_no_token_sees_the_future(step):
+def test_no_token_sees_the_future(subject):
     """Every token looks at itself and at those before it, and at none after it."""
     for length in LENGTHS:
-        mask = np.from_dlpack(mask_of(step, length))
+        mask = np.from_dlpack(mask_of(subject, length))
         what = f"softmax(scores + mask) of {length} tokens"
         equal(weights_under(mask), expected_weights(length), what=what, whose="the right weight")
     shares = np.tri(LONG, dtype=np.float32) / np.arange(1, LONG + 1, dtype=np.float32)[:, None]
-    mask = np.from_dlpack(mask_of(step, LONG))
+    mask = np.from_dlpack(mask_of(subject, LONG))
     equal(softmax(mask), shares, what=f"softmax(mask) of {LONG} tokens", whose="the right weight")
 
 
 @about("causal_mask")
-def test_counts(step):
+def test_counts(subject):
     """A long mask is right in bfloat16, too, which GPUs use: it has no 257, so no index may be counted in it."""
 
     class Masked(Module):
         def forward(self, scores):
-            return causal_mask(step, scores.shape[0], dtype=DType.bfloat16, device=CPU())
+            return causal_mask(subject, scores.shape[0], dtype=DType.bfloat16, device=CPU())
 
     with default_dtype(DType.bfloat16):
         graph = str(Masked().trace(TensorType(DType.bfloat16, ["seq", "seq"], device=CPU())))
@@ -125,10 +125,10 @@ def test_counts(step):
 
 
 @about("causal_mask")
-def test_large_scores(step):
+def test_large_scores(subject):
     """A blocked token gets no weight, even if its score is 1,000 larger, as outliers in a trained model can be."""
     values = scores(5) + np.triu(np.full((5, 5), 1000), 1)
-    weights = softmax(values.astype(np.float64) + np.from_dlpack(mask_of(step, 5)))
+    weights = softmax(values.astype(np.float64) + np.from_dlpack(mask_of(subject, 5)))
     shares = softmax(np.where(np.tri(5, dtype=bool), values, -np.inf))
     # A mask of -1e4 leaves at most exp(-8994) = 0 to a blocked column, and -100 all of the weight: 0 and 1.
     what = "the softmax of scores that differ by 1000, plus the mask of 5 tokens"
@@ -137,21 +137,21 @@ def test_large_scores(step):
 
 @pytest.mark.drawn
 @about("causal_mask")
-def test_other_numbers(step, draw):
+def test_other_numbers(subject, draw):
     """New random lengths work as well."""
     length = draw.whole("seq", 1, 20)
-    mask, what = np.from_dlpack(mask_of(step, length)), f"softmax(scores + mask) of {length} tokens"
+    mask, what = np.from_dlpack(mask_of(subject, length)), f"softmax(scores + mask) of {length} tokens"
     equal(weights_under(mask), expected_weights(length), what=what, whose="the right weight")
 
 
 @pytest.mark.compiled
 @about("compiled")
-def test_compiled(step, device):
+def test_compiled(subject, device):
     """It can be compiled once for every length: the number of tokens may be symbolic."""
 
     class Masked(Module):
         def forward(self, scores):
-            return scores + causal_mask(step, scores.shape[0], dtype=scores.dtype, device=open_device(device))
+            return scores + causal_mask(subject, scores.shape[0], dtype=scores.dtype, device=open_device(device))
 
     graph = compiled(Masked(), ["seq", "seq"], device=device)
     for length in LENGTHS:

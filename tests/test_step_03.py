@@ -15,17 +15,17 @@ WIDTH, EPSILON = 15, 1e-3
 
 
 @pytest.fixture
-def norm(step, reference):
+def norm(subject, reference):
     """The norm with Hugging Face's weights."""
-    return build(lambda: step.LayerNorm(WIDTH, eps=EPSILON), weights=reference.weights)
+    return build(lambda: subject.LayerNorm(WIDTH, eps=EPSILON), weights=reference.weights)
 
 
 @about("__init__")
-def test_parameters(step, reference):
+def test_parameters(subject, reference):
     """It has a weight and a bias with one number per channel, initially ones and zeros."""
-    norm = build(lambda: step.LayerNorm(WIDTH, eps=EPSILON))
+    norm = build(lambda: subject.LayerNorm(WIDTH, eps=EPSILON))
     build(lambda: norm, weights=dict.fromkeys(reference.weights, np.full(WIDTH, 0.5, np.float32)))
-    fresh = build(lambda: step.LayerNorm(WIDTH, eps=EPSILON))
+    fresh = build(lambda: subject.LayerNorm(WIDTH, eps=EPSILON))
     has_only(fresh, reference.weights)
     equal(fresh.weight, np.ones(WIDTH, np.float32), what="the weight of a new LayerNorm", whose="the right number")
     equal(fresh.bias, np.zeros(WIDTH, np.float32), what="the bias of a new LayerNorm", whose="the right number")
@@ -51,17 +51,17 @@ def test_without_a_batch(norm, reference):
 
 
 @about("forward")
-def test_small_epsilon(step, reference):
+def test_small_epsilon(subject, reference):
     """A tiny eps works, too: x / 128 with eps / 128² gives the same output as x with eps."""
-    norm = build(lambda: step.LayerNorm(WIDTH, eps=EPSILON / 128**2), weights=reference.weights)
+    norm = build(lambda: subject.LayerNorm(WIDTH, eps=EPSILON / 128**2), weights=reference.weights)
     equal(run(norm, reference["input"] / 128), reference["output"], what="forward(x / 128)")
 
 
 @about("forward")
-def test_default_epsilon(step, reference):
+def test_default_epsilon(subject, reference):
     """eps defaults to 1e-5, as in GPT-2: for a token that hardly varies, it decides the output."""
-    default = build(lambda: step.LayerNorm(WIDTH), weights=reference.weights)
-    explicit = build(lambda: step.LayerNorm(WIDTH, eps=1e-5), weights=reference.weights)
+    default = build(lambda: subject.LayerNorm(WIDTH), weights=reference.weights)
+    explicit = build(lambda: subject.LayerNorm(WIDTH, eps=1e-5), weights=reference.weights)
     scaled = reference["input"] * np.float32((1e-5 / EPSILON) ** 0.5)
     result, expected = (as_array(run(norm, scaled))[0] for norm in (default, explicit))
     same = result is None or expected is None or close(result, expected)  # whatever forward computes
@@ -82,14 +82,14 @@ def test_large_mean(norm, reference):
 
 @pytest.mark.drawn
 @about("forward")
-def test_other_numbers(step, solution, draw):
+def test_other_numbers(subject, solution, draw):
     """A new random width, epsilon, weights and input work as well."""
     width, eps = draw.whole("dim", 2, 30), draw.number("eps", 1e-6, 1e-1)
     x = draw.array(draw.whole("batch", 1, 4), draw.whole("seq", 1, 9), width)
     weights = draw.weights({"weight": (width,), "bias": (width,)})
     result, right = (
         run(build(lambda: module.LayerNorm(width, eps=eps), weights=weights), x)  # noqa: B023
-        for module in (step, solution)
+        for module in (subject, solution)
     )
     equal(result, right, what="forward(x)", whose="the solution's")
 

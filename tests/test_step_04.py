@@ -23,9 +23,9 @@ def build_mlp(module, config, weights):
 
 
 @pytest.fixture
-def mlp(step, config, reference):
+def mlp(subject, config, reference):
     """The module with Hugging Face's weights."""
-    return build_mlp(step, config, reference.weights)
+    return build_mlp(subject, config, reference.weights)
 
 
 @about("__init__")
@@ -49,10 +49,10 @@ def test_without_a_batch(mlp, reference):
 
 
 @about("forward")
-def test_another_width(step, config, reference):
+def test_another_width(subject, config, reference):
     """The default inner width, 4 * n_embd, used if n_inner is None, works, too."""
     weights = {name: reference[f"wide_weights/{name}"] for name in reference.weights}
-    mlp = build_mlp(step, replace(config, n_inner=None), weights)
+    mlp = build_mlp(subject, replace(config, n_inner=None), weights)
     equal(run(mlp, reference["wide_input"]), reference["wide_output"], what="forward(x), 60 wide inside")
 
 
@@ -69,7 +69,7 @@ def test_large_activations(mlp, reference):
 
 @pytest.mark.drawn
 @about("forward")
-def test_other_numbers(step, solution, draw):
+def test_other_numbers(subject, solution, draw):
     """A new random configuration, weights and input work as well."""
     config = GPT2Config(**draw.settings())
     width, inner = config.n_embd, config.inner_dim
@@ -77,7 +77,7 @@ def test_other_numbers(step, solution, draw):
         {"c_fc.weight": (inner, width), "c_fc.bias": (inner,), "c_proj.weight": (width, inner), "c_proj.bias": (width,)}
     )
     x = draw.array(draw.whole("batch", 1, 4), draw.whole("seq", 1, 9), width)
-    result, right = (run(build_mlp(module, config, weights), x) for module in (step, solution))
+    result, right = (run(build_mlp(module, config, weights), x) for module in (subject, solution))
     equal(result, right, what="forward(x)", whose="the solution's")
 
 

@@ -24,9 +24,9 @@ def table(reference):
 
 
 @pytest.fixture
-def embeddings(step, config, table):
+def embeddings(subject, config, table):
     """The module with Hugging Face's table."""
-    return with_table(step, config, table)
+    return with_table(subject, config, table)
 
 
 @about("__init__")
@@ -50,22 +50,24 @@ def test_first_and_last_row(embeddings, config, table):
 
 
 @about("forward")
-def test_gpt2_vocabulary(step):
+def test_gpt2_vocabulary(subject):
     """In a table of GPT-2's size, 50,257 rows, token 32768 and the last one get their rows."""
     config = GPT2Config(n_embd=15, n_head=3)
     table = np.arange(config.vocab_size * 15, dtype=np.float32).reshape(-1, 15)
     ids = np.array([[32768, config.vocab_size - 1]])
-    equal(run(with_table(step, config, table), ids), table[ids], what=f"forward of {ids.tolist()}", whose="the table's")
+    equal(
+        run(with_table(subject, config, table), ids), table[ids], what=f"forward of {ids.tolist()}", whose="the table's"
+    )
 
 
 @about("check_token_ids")
-def test_ids_outside_are_refused(step, config):
+def test_ids_outside_are_refused(subject, config):
     """A negative id, or one not below vocab_size, raises a ValueError naming a bad id and vocab_size."""
     messages, refused = {}, []
     for ids, bad in (([[3, 37]], [37]), ([[0], [-1]], [-1]), ([99, 5, 40], [99, 40]), ([2**32 + 3], [2**32 + 3])):
         call = f"check_token_ids({ids}) with vocab_size = 37"
         try:
-            messages[call] = error_of(call, lambda: step.check_token_ids(np.array(ids), config))  # noqa: B023
+            messages[call] = error_of(call, lambda: subject.check_token_ids(np.array(ids), config))  # noqa: B023
             numbers = re.findall(r"-?\d+", messages[call])
             missing = [wanted for wanted in (bad, [config.vocab_size]) if not set(map(str, wanted)) & set(numbers)]
             sentence = f"The message of {call} is {messages[call]!r}, and must name"
@@ -77,23 +79,23 @@ def test_ids_outside_are_refused(step, config):
 
 
 @about("check_token_ids")
-def test_ids_inside_are_accepted(step, config):
+def test_ids_inside_are_accepted(subject, config):
     """Every valid id is accepted, and so is an empty array, the ids of an empty text."""
     for ids in (np.arange(37).reshape(1, 37), np.array([[0, 36]]), np.zeros((2, 0), np.int64)):
         try:
-            step.check_token_ids(ids, config)
+            subject.check_token_ids(ids, config)
         except ValueError as error:
             require(False, f"check_token_ids refuses {ids.tolist()}: {error}")
 
 
 @pytest.mark.drawn
 @about("forward")
-def test_other_numbers(step, solution, draw):
+def test_other_numbers(subject, solution, draw):
     """A new random configuration, table and token ids work as well."""
     config = GPT2Config(**draw.settings())
     table = draw.array(config.vocab_size, config.n_embd)
     ids = draw.ids(config.vocab_size, draw.whole("batch", 1, 4), draw.whole("seq", 1, 9))
-    result, right = (run(with_table(module, config, table), ids) for module in (step, solution))
+    result, right = (run(with_table(module, config, table), ids) for module in (subject, solution))
     equal(result, right, what="forward(input_ids)", whose="the solution's")
 
 

@@ -20,26 +20,26 @@ def with_table(module, config, table):
 
 
 @pytest.fixture
-def embeddings(step, config, reference):
+def embeddings(subject, config, reference):
     """The module with Hugging Face's table."""
-    return with_table(step, config, reference.weights["wpe.weight"])
+    return with_table(subject, config, reference.weights["wpe.weight"])
 
 
 @about("position_ids")
-def test_positions(step):
+def test_positions(subject):
     """Positions count from 0: int64, one axis."""
     for length in (7, 4, 1, 1500):  # int8 ends at 127, GPT-2 at 1023, and another model later
-        positions = run(lambda: step.position_ids(length, device=CPU()))  # noqa: B023
+        positions = run(lambda: subject.position_ids(length, device=CPU()))  # noqa: B023
         equal(positions, np.arange(length), ("place",), what=f"position_ids({length})")
 
 
 @about("position_ids")
-def test_whole_numbers(step):
+def test_whole_numbers(subject):
     """Positions are integers: bfloat16, the default type on a GPU, cannot represent 257."""
 
     class Counted(Module):
         def forward(self, tokens):
-            return step.position_ids(tokens.shape[0], device=CPU())
+            return subject.position_ids(tokens.shape[0], device=CPU())
 
     with default_dtype(DType.bfloat16):
         graph = str(Counted().trace(TensorType(DType.int64, ["seq"], device=CPU())))
@@ -51,10 +51,10 @@ def test_whole_numbers(step):
 
 
 @about("position_ids")
-def test_device(step):
+def test_device(subject):
     """The positions are created on the requested device."""
     try:
-        step.position_ids(3, device=object())
+        subject.position_ids(3, device=object())
     except NotImplementedError:
         raise
     except Exception:  # where there is one device, another can only be seen to be refused
@@ -69,7 +69,7 @@ def test_table(embeddings):
 
 
 @about("forward")
-def test_forward(step, embeddings, reference):
+def test_forward(subject, embeddings, reference):
     """Every position gets its row: [seq] -> [seq, embd]."""
     equal(run(embeddings, np.arange(13)), reference["output"], ("token", "channel"), what="forward(positions)")
     places = np.array([5, 2])
@@ -77,35 +77,35 @@ def test_forward(step, embeddings, reference):
     keeps_nothing(lambda places: run(embeddings, places), places, right=lambda places: reference["output"][places])
     config, places = GPT2Config(n_embd=15, n_head=3), np.array([128, 1023])
     table = np.arange(config.n_positions * 15, dtype=np.float32).reshape(-1, 15)
-    large = with_table(step, config, table)
+    large = with_table(subject, config, table)
     equal(run(large, places), table[places], ("token", "channel"), what="forward([128, 1023])", whose="the table's")
 
 
 @about("forward")
-def test_full_context(step, config):
+def test_full_context(subject, config):
     """A text of n_positions tokens passes check_length, which is given; one token more raises ValueError."""
-    if not hasattr(step, "check_length"):  # the source tutorial has none
+    if not hasattr(subject, "check_length"):  # the source tutorial has none
         return
-    step.check_length(config.n_positions, config)
-    error_of("check_length(n_positions + 1)", lambda: step.check_length(config.n_positions + 1, config))
+    subject.check_length(config.n_positions, config)
+    error_of("check_length(n_positions + 1)", lambda: subject.check_length(config.n_positions + 1, config))
 
 
 @pytest.mark.drawn
 @about("forward")
-def test_other_numbers(step, solution, draw):
+def test_other_numbers(subject, solution, draw):
     """A new random configuration, table and positions work as well."""
     config = GPT2Config(**draw.settings())
     length = draw.whole("seq", 1, min(9, config.n_positions))
-    positions = run(lambda: step.position_ids(length, device=CPU()))
+    positions = run(lambda: subject.position_ids(length, device=CPU()))
     equal(positions, np.arange(length), ("place",), what=f"position_ids({length})")
     table, places = draw.array(config.n_positions, config.n_embd), draw.ids(config.n_positions, length)
-    result, right = (run(with_table(module, config, table), places) for module in (step, solution))
+    result, right = (run(with_table(module, config, table), places) for module in (subject, solution))
     equal(result, right, ("token", "channel"), what="forward(positions)", whose="the solution's")
 
 
 @pytest.mark.compiled
 @about("compiled")
-def test_compiled(step, embeddings, reference, device):
+def test_compiled(subject, embeddings, reference, device):
     """One graph counts positions and looks them up, for every length."""
 
     class Counted(Module):
@@ -113,7 +113,7 @@ def test_compiled(step, embeddings, reference, device):
             self.embeddings = embeddings
 
         def forward(self, x):
-            return self.embeddings(step.position_ids(x.shape[0], device=open_device(device))) + x
+            return self.embeddings(subject.position_ids(x.shape[0], device=open_device(device))) + x
 
     graph = compiled(Counted(), ["seq", 15], device=device)
     for length in (13, 4):

@@ -25,15 +25,15 @@ OPTIONAL = {"_qkv", "_attention_weights"}
 
 
 @pytest.fixture
-def bare(step, config):
+def bare(subject, config):
     """The module without weights: its methods can be tried before ``__init__`` is written."""
-    return build(step.GPT2MultiHeadAttention, config)
+    return build(subject.GPT2MultiHeadAttention, config)
 
 
 @pytest.fixture
-def attention(step, config, reference):
+def attention(subject, config, reference):
     """The module with Hugging Face's weights."""
-    return build(step.GPT2MultiHeadAttention, config, weights=reference.weights)
+    return build(subject.GPT2MultiHeadAttention, config, weights=reference.weights)
 
 
 def causal(seq, first=0):
@@ -189,13 +189,13 @@ def test_the_future_cannot_change_the_past(attention, reference):
 
 
 @about("forward")
-def test_each_head_works_alone(step, config, reference):
+def test_each_head_works_alone(subject, config, reference):
     """Changing what the last head sees changes its own channels and no others."""
     weights = reference.weights | {"c_proj.weight": np.eye(WIDTH, dtype=np.float32)}
     other = weights | {"c_attn.weight": weights["c_attn.weight"].copy()}
     other["c_attn.weight"][2 * WIDTH - HEAD_DIM : 2 * WIDTH] *= -1  # the keys of the last head
     before, after = (
-        np.from_dlpack(run(build(step.GPT2MultiHeadAttention, config, weights=some), reference["input"]))
+        np.from_dlpack(run(build(subject.GPT2MultiHeadAttention, config, weights=some), reference["input"]))
         for some in (weights, other)
     )
     equal(
@@ -218,12 +218,12 @@ def test_any_batch_and_length(attention, reference):
 
 
 @about("forward")
-def test_long_text(step, config):
+def test_long_text(subject, config):
     """With zero queries, each of 300 tokens (more than int8 or uint8 can count) averages the values up to its own."""
     weights = {name: np.zeros(size, np.float32) for name, size in (("c_attn.bias", 3 * WIDTH), ("c_proj.bias", WIDTH))}
     weights |= {"c_attn.weight": np.eye(3 * WIDTH, WIDTH, -2 * WIDTH, dtype=np.float32)}  # the value is the input
     weights |= {"c_proj.weight": np.eye(WIDTH, dtype=np.float32)}
-    attention = build(step.GPT2MultiHeadAttention, replace(config, n_positions=LONG), weights=weights)
+    attention = build(subject.GPT2MultiHeadAttention, replace(config, n_positions=LONG), weights=weights)
     x = np.random.RandomState(7).standard_normal((1, LONG, WIDTH)).astype(np.float32)
     means = x.cumsum(axis=1, dtype=np.float64) / np.arange(1, LONG + 1)[:, None]
     output = run(attention, x)
@@ -231,23 +231,23 @@ def test_long_text(step, config):
 
 
 @about("forward")
-def test_gpt2_small_size(step, reference):
+def test_gpt2_small_size(subject, reference):
     """It works at GPT-2 small's size, 12 heads of width 64."""
     names = {"c_attn.weight": (2304, 768), "c_attn.bias": (2304,), "c_proj.weight": (768, 768), "c_proj.bias": (768,)}
-    attention = build(step.GPT2MultiHeadAttention, GPT2Config(), weights=seeded_weights(names))
+    attention = build(subject.GPT2MultiHeadAttention, GPT2Config(), weights=seeded_weights(names))
     equal(run(attention, reference["small_input"]), reference["small_output"], what="forward(x), 768 wide")
 
 
 @pytest.mark.drawn
 @about("forward")
-def test_other_numbers(step, solution, draw):
+def test_other_numbers(subject, solution, draw):
     """A new random configuration, weights and input work as well."""
     config = GPT2Config(**draw.settings())
     width = config.n_embd
     shapes = {"c_attn.weight": (3 * width, width), "c_attn.bias": (3 * width,)}
     weights = draw.weights(shapes | {"c_proj.weight": (width, width), "c_proj.bias": (width,)})
     x = draw.array(draw.whole("batch", 1, 4), draw.whole("seq", 2, 9), width)
-    pair = (build(module.GPT2MultiHeadAttention, config, weights=weights) for module in (step, solution))
+    pair = (build(module.GPT2MultiHeadAttention, config, weights=weights) for module in (subject, solution))
     result, right = (run(attention, x) for attention in pair)
     equal(result, right, what="forward(x)", whose="the solution's")
 

@@ -10,9 +10,9 @@ WIDTH = 15
 
 
 @pytest.fixture
-def block(step, config, reference):
+def block(subject, config, reference):
     """The module with Hugging Face's weights."""
-    return build(step.GPT2Block, config, weights=reference.weights)
+    return build(subject.GPT2Block, config, weights=reference.weights)
 
 
 @about("__init__")
@@ -46,12 +46,12 @@ def test_the_future_cannot_change_the_past(block, reference):
 
 @pytest.mark.drawn
 @about("forward")
-def test_other_numbers(step, solution, draw):
+def test_other_numbers(subject, solution, draw):
     """A new random configuration, weights and input work as well."""
     config = GPT2Config(**draw.settings())
     x = draw.array(draw.whole("batch", 1, 4), draw.whole("seq", 2, 8), config.n_embd)
     weights = draw.weights(shapes_of(build(solution.GPT2Block, config, weights={})))
-    result, right = (run(build(module.GPT2Block, config, weights=weights), x) for module in (step, solution))
+    result, right = (run(build(module.GPT2Block, config, weights=weights), x) for module in (subject, solution))
     equal(result, right, what="forward(x)", whose="the solution's")
 
 

@@ -17,9 +17,9 @@ LONG = 300  # tokens: int8 ends at 127, uint8 at 255
 
 
 @pytest.fixture
-def model(step, config, reference):
+def model(subject, config, reference):
     """The model with Hugging Face's weights."""
-    return build(step.GPT2Model, config, weights=reference.weights)
+    return build(subject.GPT2Model, config, weights=reference.weights)
 
 
 @about("__init__")
@@ -60,11 +60,11 @@ def normalized(x, weights, epsilon):
 
 
 @about("forward")
-def test_order_matters(step, config, reference):
+def test_order_matters(subject, config, reference):
     """The same token at two positions gives two different rows: positions count."""
     idle = {name: np.zeros_like(array) for name, array in reference.weights.items() if ".c_proj." in name}
     weights = reference.weights | idle | seeded_weights({"wpe.weight": (LONG, config.n_embd)})
-    model = build(step.GPT2Model, replace(config, n_positions=LONG), weights=weights)
+    model = build(subject.GPT2Model, replace(config, n_positions=LONG), weights=weights)
     rows = np.from_dlpack(run(model, np.full((1, LONG), 3)))
     require(
         bool(np.abs(rows[0, 1:] - rows[0, :1]).max() > 1e-3),
@@ -88,12 +88,12 @@ def test_too_long_is_refused(model):
 
 @pytest.mark.drawn
 @about("forward")
-def test_other_numbers(step, solution, draw):
+def test_other_numbers(subject, solution, draw):
     """A new random configuration, weights and token ids work as well."""
     config = GPT2Config(**draw.settings())
     x = draw.ids(config.vocab_size, draw.whole("batch", 1, 4), draw.whole("seq", 2, 8))
     weights = draw.weights(shapes_of(build(solution.GPT2Model, config, weights={})))
-    result, right = (run(build(module.GPT2Model, config, weights=weights), x) for module in (step, solution))
+    result, right = (run(build(module.GPT2Model, config, weights=weights), x) for module in (subject, solution))
     equal(result, right, what="forward(input_ids)", whose="the solution's")
 
 

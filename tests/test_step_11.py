@@ -15,9 +15,9 @@ CASES = ("", "single_", "full_")
 
 
 @pytest.fixture
-def model(step, config, reference):
+def model(subject, config, reference):
     """The model with Hugging Face's weights."""
-    return build(step.MaxGPT2LMHeadModel, config, weights=reference.weights)
+    return build(subject.MaxGPT2LMHeadModel, config, weights=reference.weights)
 
 
 @about("__init__")
@@ -56,11 +56,11 @@ def test_the_most_likely_token(model, reference):
 
 
 @about("forward")
-def test_a_head_of_its_own(step, config, reference):
+def test_a_head_of_its_own(subject, config, reference):
     """The logits come from lm_head, which may have its own weights: reversing its rows reverses the logits."""
     shallow = replace(config, n_layer=1)
     weights = {name: array for name, array in reference.weights.items() if ".h." not in name or ".h.0." in name}
-    model = build(step.MaxGPT2LMHeadModel, shallow, weights=weights)
+    model = build(subject.MaxGPT2LMHeadModel, shallow, weights=weights)
     before = np.from_dlpack(keeps_nothing(lambda ids: run(model, ids), reference["input"]))
     load(model, "lm_head.weight", weights["lm_head.weight"][::-1].copy())
     after, what = run(model, reference["input"]), "the logits of such a head"
@@ -69,12 +69,14 @@ def test_a_head_of_its_own(step, config, reference):
 
 @pytest.mark.drawn
 @about("forward")
-def test_other_numbers(step, solution, draw):
+def test_other_numbers(subject, solution, draw):
     """A new random configuration, weights and token ids work as well."""
     config = GPT2Config(**draw.settings())
     x = draw.ids(config.vocab_size, draw.whole("batch", 1, 4), draw.whole("seq", 2, 8))
     weights = draw.weights(shapes_of(build(solution.MaxGPT2LMHeadModel, config, weights={})))
-    result, right = (run(build(module.MaxGPT2LMHeadModel, config, weights=weights), x) for module in (step, solution))
+    result, right = (
+        run(build(module.MaxGPT2LMHeadModel, config, weights=weights), x) for module in (subject, solution)
+    )
     equal(result, right, ("batch", "token", "logit"), what="forward(input_ids)", whose="the solution's")
 
 

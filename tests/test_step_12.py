@@ -74,22 +74,22 @@ def all_of(cases):
     first_of(refusals, observed=outcomes)
 
 
-def settings_of(step, function, temperature=1.0, top_k=None):
+def settings_of(subject, function, temperature=1.0, top_k=None):
     """The settings as a function takes them: in a Sampling or, in the source tutorial's form, one by one."""
     if "temperature" in inspect.signature(function).parameters:
         return {"temperature": temperature, "top_k": top_k}
-    return {"sampling": step.Sampling(temperature, top_k)}
+    return {"sampling": subject.Sampling(temperature, top_k)}
 
 
-def next_token(step, model, prompt, rng, **settings):
+def next_token(subject, model, prompt, rng, **settings):
     """What generate_next_token returns, with any settings."""
-    function = step.generate_next_token
-    return function(model, prompt, rng=rng, **settings_of(step, function, **settings))
+    function = subject.generate_next_token
+    return function(model, prompt, rng=rng, **settings_of(subject, function, **settings))
 
 
-def text_of(step, model, prompt, count, rng=None, n_positions=1024, **settings):
+def text_of(subject, model, prompt, count, rng=None, n_positions=1024, **settings):
     """What generate_tokens returns, with any settings."""
-    function, settings = step.generate_tokens, settings_of(step, step.generate_tokens, **settings)
+    function, settings = subject.generate_tokens, settings_of(subject, subject.generate_tokens, **settings)
     return function(model, prompt, count, rng=rng, n_positions=n_positions, **settings)
 
 
@@ -101,9 +101,9 @@ def best(logits, top_k):
     return masked
 
 
-def leaves(step, logits, top_k, wanted, what=""):
+def leaves(subject, logits, top_k, wanted, what=""):
     """Refuse unless the softmax of what keep_top_k returns is that of the logits ``wanted``, at any temperature."""
-    kept = step.keep_top_k(logits.copy(), top_k)
+    kept = subject.keep_top_k(logits.copy(), top_k)
     require(isinstance(kept, np.ndarray), f"keep_top_k returns {type(kept).__name__}: return an array.")
     shape = [*logits.shape]
     is_value(f"the shape of the logits with top_k = {top_k}", [*kept.shape], shape)
@@ -116,68 +116,68 @@ def leaves(step, logits, top_k, wanted, what=""):
 
 
 @about("keep_top_k")
-def test_top_k(step):
+def test_top_k(subject):
     """After a softmax, only the top_k most likely tokens, and any that tie with the last, have a probability."""
     for top_k in (5, 2, 1, 8):  # of 8, the 5 largest, 6, 4, and those from the 5th smallest on are all different
         for logits in (FAR, LOGITS):
-            leaves(step, logits, top_k, best(logits, top_k))
+            leaves(subject, logits, top_k, best(logits, top_k))
     tied = np.array([[2, 1, 0, 1]], np.float32)
-    leaves(step, tied, 2, np.where(tied < 1, -np.inf, tied), " of the logits 2, 1, 0 and 1, of which three stay,")
+    leaves(subject, tied, 2, np.where(tied < 1, -np.inf, tied), " of the logits 2, 1, 0 and 1, of which three stay,")
 
 
 @about("keep_top_k")
-def test_top_k_above_the_vocabulary(step):
+def test_top_k_above_the_vocabulary(subject):
     """A top_k above the size of the vocabulary keeps every token."""
     for top_k in (VOCAB + 1, 100):
-        leaves(step, LOGITS, top_k, LOGITS)
+        leaves(subject, LOGITS, top_k, LOGITS)
 
 
 @about("keep_top_k")
-def test_the_logits_stay(step):
+def test_the_logits_stay(subject):
     """The logits passed in, float64 ones too, are left unchanged."""
     for dtype in (np.float32, np.float64):
         logits = LOGITS.astype(dtype)
-        step.keep_top_k(logits, 2)
+        subject.keep_top_k(logits, 2)
         sentence = f"keep_top_k changes the caller's {dtype.__name__} logits: return new ones, as np.where does."
         require(bool(np.array_equal(logits, LOGITS.astype(dtype))), sentence)
 
 
 @about("softmax")
-def test_softmax(step):
+def test_softmax(subject):
     """At temperature 1, it is the softmax, even of logits that are large, far below 0, as GPT-2's are, or -inf."""
     cases = {"": LOGITS, " of large logits": LOGITS * 1000, " of logits near -1000": FAR, " with top_k": best(FAR, 2)}
     for name, logits in cases.items():
-        are_probabilities(step.softmax(logits, 1.0), softmax(logits), f"the softmax{name}")
-    keeps_nothing(lambda logits: step.softmax(logits, 1.0), LOGITS, right=softmax)
+        are_probabilities(subject.softmax(logits, 1.0), softmax(logits), f"the softmax{name}")
+    keeps_nothing(lambda logits: subject.softmax(logits, 1.0), LOGITS, right=softmax)
 
 
 @about("softmax")
-def test_temperature(step):
+def test_temperature(subject):
     """The logits are divided by the temperature before the softmax."""
     for temperature in (0.5, 1.7):
         wanted = softmax(LOGITS / temperature)
-        are_probabilities(step.softmax(LOGITS, temperature), wanted, f"the softmax at temperature {temperature}")
+        are_probabilities(subject.softmax(LOGITS, temperature), wanted, f"the softmax at temperature {temperature}")
     with np.errstate(all="ignore"):
-        probabilities = step.softmax(LOGITS, TINY)
+        probabilities = subject.softmax(LOGITS, TINY)
     wanted = np.eye(VOCAB)[LOGITS.argmax(-1)]
     are_probabilities(probabilities, wanted, f"the softmax at temperature {TINY}")
 
 
 @about("softmax")
-def test_the_logits_stay_in_the_softmax(step):
+def test_the_logits_stay_in_the_softmax(subject):
     """The logits passed in, float64 ones too, are left unchanged."""
     for dtype in (np.float32, np.float64):
         logits = LOGITS.astype(dtype)
-        step.softmax(logits, 0.5)
+        subject.softmax(logits, 0.5)
         sentence = f"softmax changes the caller's {dtype.__name__} logits: compute with a copy."
         require(bool(np.array_equal(logits, LOGITS.astype(dtype))), sentence)
 
 
 @about("choose")
-def test_greedy(step):
+def test_greedy(subject):
     """At temperature 0, every row gets its most likely token, without a draw: [batch, vocab] -> [batch]."""
     rows = np.concatenate([LOGITS] * 20)  # so many that sampling them all right is no accident
-    tokens = step.Sampling(0).choose(rows, np.random.default_rng(3))
+    tokens = subject.Sampling(0).choose(rows, np.random.default_rng(3))
     equal(as_ids(tokens), rows.argmax(-1), ("row",), what="the array of tokens")
 
 
@@ -207,7 +207,7 @@ def come_as_often(counts, wanted, settings):
 
 
 @about("choose")
-def test_draws_follow_the_probabilities(step):
+def test_draws_follow_the_probabilities(subject):
     """Sampled tokens come as often as their probabilities say, independently for each row."""
     rng, table = np.random.default_rng(7), TABLE[[4, 1]]
     for settings, logits, wanted, draws in (
@@ -216,16 +216,16 @@ def test_draws_follow_the_probabilities(step):
         ({"top_k": 2}, table, softmax(best(table, 2)), 250),
     ):
         rows = np.repeat(logits, draws // 10, axis=0)
-        counts = sum(counts_of(step.Sampling(**settings).choose(rows, rng), len(logits)) for _ in range(10))
+        counts = sum(counts_of(subject.Sampling(**settings).choose(rows, rng), len(logits)) for _ in range(10))
         come_as_often(counts, wanted, settings)
 
 
 @about("choose")
-def test_the_seed_decides(step):
+def test_the_seed_decides(subject):
     """The same seed gives the same tokens, another seed gives others, and every row gets its own draw."""
     rows = np.repeat(TABLE[:1], 40, axis=0)
     first, same, other = (
-        np.asarray(step.Sampling().choose(rows, np.random.default_rng(seed))).tolist() for seed in (1, 1, 2)
+        np.asarray(subject.Sampling().choose(rows, np.random.default_rng(seed))).tolist() for seed in (1, 1, 2)
     )
     require(first == same, "Two generators with the same seed gave different tokens: draw with rng.")
     require(first != other, "Two seeds gave the same 40 tokens: draw with rng.")
@@ -273,66 +273,66 @@ def settings_hold(continued, length, *, rng_is_given):
 
 
 @about("generate_next_token")
-def test_one_token(step):
+def test_one_token(subject):
     """It chooses a token for every row, with the same settings, after the whole prompt: [batch, seq] -> [batch]."""
     model = Stub()
-    tokens = np.asarray(next_token(step, model, PROMPT, np.random.default_rng(6), temperature=0))
+    tokens = np.asarray(next_token(subject, model, PROMPT, np.random.default_rng(6), temperature=0))
     equal(model.seen[0], PROMPT, ("row", "token"), what="the prompt that the model saw")
     is_value("the shape of the tokens", list(tokens.shape), [2])
-    settings_hold(lambda rows, **settings: next_token(step, Stub(), rows, **settings)[:, None], 1, rng_is_given=True)
+    settings_hold(lambda rows, **settings: next_token(subject, Stub(), rows, **settings)[:, None], 1, rng_is_given=True)
     half = np.broadcast_to(0.5 * np.log(PEAK, dtype=np.float32), (300, 1, VOCAB))  # at temperature 0.5 it is PEAK
     rows, rng = np.zeros((300, 2), np.int64), np.random.default_rng(8)
-    tokens = np.asarray(next_token(step, lambda input_ids: half, rows, rng, temperature=0.5))
+    tokens = np.asarray(next_token(subject, lambda input_ids: half, rows, rng, temperature=0.5))
     come_as_often(counts_of(tokens, 1), PEAK[None], {"temperature": 0.5})
 
 
 @about("generate_next_token")
-def test_the_last_position_counts(step):
+def test_the_last_position_counts(subject):
     """Only the last position counts: a model may return just its logits, [batch, 1, vocab], as in ./run generate."""
     for last_alone, prompt in ((False, PROMPT), (True, PROMPT), (True, PROMPT[:1])):
-        tokens = next_token(step, Stub(last_alone), prompt, np.random.default_rng(6), temperature=0)
+        tokens = next_token(subject, Stub(last_alone), prompt, np.random.default_rng(6), temperature=0)
         equal(as_ids(tokens), TABLE[prompt[:, -1]].argmax(-1), ("row",), what="the next token")
 
 
 @about("generate_tokens")
-def test_the_prompt_comes_first(step):
+def test_the_prompt_comes_first(subject):
     """The prompt comes back with max_new_tokens more, <|endoftext|> or not: [batch, seq + max_new_tokens]."""
     keeps_nothing(
-        lambda prompt: text_of(step, Stub(), prompt, 4, temperature=0),
+        lambda prompt: text_of(subject, Stub(), prompt, 4, temperature=0),
         PROMPT,
         right=lambda prompt: np.concatenate([prompt, greedy(prompt, 4)], axis=1),
     )
     for prompt, count in ((PROMPT, 4), (PROMPT, 1), (PROMPT, 0), (PROMPT[:, :1], 2), (PROMPT[:0], 2)):
-        tokens = np.asarray(text_of(step, Stub(), prompt, count, temperature=0))
+        tokens = np.asarray(text_of(subject, Stub(), prompt, count, temperature=0))
         is_value("the shape of the text", list(tokens.shape), [prompt.shape[0], prompt.shape[1] + count])
         equal(tokens[:, : prompt.shape[1]], prompt, ("row", "token"), what="the prompt")
     logits = np.repeat(np.float32(np.arange(END + 1) == END)[None, None], 2, axis=0)
-    tokens = np.asarray(text_of(step, lambda input_ids: logits, PROMPT, 3, temperature=0))
+    tokens = np.asarray(text_of(subject, lambda input_ids: logits, PROMPT, 3, temperature=0))
     is_value(f"the shape where all new tokens are {END}, <|endoftext|>,", list(tokens.shape), [2, 6])
 
 
 @about("generate_tokens")
-def test_every_new_token_is_seen(step):
+def test_every_new_token_is_seen(subject):
     """The model sees the prompt first, and every new token after that."""
     model = Stub()
-    text = np.asarray(text_of(step, model, PROMPT, 4, np.random.default_rng(5), temperature=0))
+    text = np.asarray(text_of(subject, model, PROMPT, 4, np.random.default_rng(5), temperature=0))
     is_value("the list of lengths that the model saw", [ids.shape[1] for ids in model.seen], [3, 4, 5, 6])
     for seen in model.seen:
         equal(seen, text[:, : seen.shape[1]], ("row", "token"), what=f"what the model saw of {seen.shape[1]} tokens")
 
 
 @about("generate_tokens")
-def test_the_settings_apply_to_the_whole_text(step):
+def test_the_settings_apply_to_the_whole_text(subject):
     """The settings and rng apply to every token of the text."""
-    settings_hold(lambda rows, **settings: text_of(step, Stub(), rows, 4, **settings)[:, 1:], 4, rng_is_given=False)
+    settings_hold(lambda rows, **settings: text_of(subject, Stub(), rows, 4, **settings)[:, 1:], 4, rng_is_given=False)
 
 
 @about("generate_tokens")
-def test_the_context_slides(step):
+def test_the_context_slides(subject):
     """The model never sees more than the last n_positions tokens, and generation goes on."""
     for n_positions, lengths in ((4, [3, 4, 4, 4, 4, 4]), (2, [2] * 6), (1, [1] * 6)):
         model, rng = Stub(), np.random.default_rng(5)
-        tokens = np.asarray(text_of(step, model, PROMPT, 6, rng, n_positions, temperature=0))
+        tokens = np.asarray(text_of(subject, model, PROMPT, 6, rng, n_positions, temperature=0))
         what = f"the list of lengths that the model saw of 3 tokens and 6 more, with n_positions = {n_positions},"
         is_value(what, [ids.shape[1] for ids in model.seen], lengths)
         is_value("the shape of the text", list(tokens.shape), [2, 9])
@@ -341,7 +341,7 @@ def test_the_context_slides(step):
 
 
 @about("generate_tokens")
-def test_greedy_text_is_hugging_faces(step, reference):
+def test_greedy_text_is_hugging_faces(subject, reference):
     """Given Hugging Face's logits, the greedy text matches Hugging Face's token for token, up to a full context."""
 
     def model(input_ids):
@@ -350,19 +350,19 @@ def test_greedy_text_is_hugging_faces(step, reference):
         return reference["logits"][:, :length]
 
     rng = np.random.default_rng(5)  # not needed, but what goes wrong goes wrong in the same way
-    tokens = text_of(step, model, reference["input"], 10, rng, temperature=0)
+    tokens = text_of(subject, model, reference["input"], 10, rng, temperature=0)
     equal(np.asarray(tokens), reference["output"], ("row", "token"), what="the greedy text")
 
 
 @pytest.mark.drawn
 @about("generate_tokens")
-def test_other_numbers(step, solution, draw):
+def test_other_numbers(subject, solution, draw):
     """New random logits, settings and prompts work as well."""
     vocab, batch, length = draw.whole("vocab", 6, 30), draw.whole("batch", 1, 5), draw.whole("seq", 1, 6)
     logits = 4 * draw.array(batch, vocab)
     temperature, top_k = draw.number("temperature", 0.3, 3), draw.whole("top_k", 1, vocab)
-    leaves(step, logits, top_k, solution.keep_top_k(logits, top_k))
-    are_probabilities(step.softmax(logits, temperature), solution.softmax(logits, temperature), "the softmax")
+    leaves(subject, logits, top_k, solution.keep_top_k(logits, top_k))
+    are_probabilities(subject.softmax(logits, temperature), solution.softmax(logits, temperature), "the softmax")
     table, prompt = draw.array(vocab, vocab), draw.ids(vocab, batch, length)
     count, n_positions = draw.whole("max_new_tokens", 1, 9), draw.whole("n_positions", 2, 9)
 
@@ -372,6 +372,6 @@ def test_other_numbers(step, solution, draw):
 
     text, right = (
         np.asarray(text_of(module, model, prompt, count, n_positions=n_positions, temperature=0))
-        for module in (step, solution)
+        for module in (subject, solution)
     )
     equal(text, right, ("row", "token"), what="the greedy text", whose="the solution's")

@@ -102,9 +102,9 @@ NAMES = {
 
 
 @about("name_in_model")
-def test_names(step):
+def test_names(subject):
     """Names without transformer. in front get it; those that have it, and the head's, stay as they are."""
-    names = {name: step.name_in_model(name) for name in NAMES}
+    names = {name: subject.name_in_model(name) for name in NAMES}
     for name, wanted in NAMES.items():
         fits = is_same(names[name], wanted)
         require(fits, f"name_in_model({name!r}) is {names[name]!r}, and must be {wanted!r}.", names)
@@ -118,12 +118,12 @@ TO_TRANSPOSE = (
 )
 
 
-def each_is_right(step, cases):
+def each_is_right(subject, cases):
     """Refuse with the first of several tensors that is wrong; which of them are wrong tells mistakes apart."""
     refusals = {}
     for name, (given, wanted) in cases.items():
         try:
-            tensor = step.tensor_in_model(name, given)
+            tensor = subject.tensor_in_model(name, given)
             equal(tensor, wanted, axes_of(name, wanted), what=name)
             flags = getattr(tensor, "flags", None)
             require(flags is None or flags.c_contiguous, f"{name} is right, and not contiguous in memory.")
@@ -133,77 +133,77 @@ def each_is_right(step, cases):
 
 
 @about("tensor_in_model")
-def test_transposed(step, published, reference):
+def test_transposed(subject, published, reference):
     """The weights of the four Conv1D layers are transposed and contiguous, attention's square c_proj too."""
     pairs = {name: (published[name], reference.weights[f"transformer.{name}"]) for name in TO_TRANSPOSE}
     for name, pair in list(pairs.items()):  # GPT-2 small has 12 layers, and the largest 48
         _, layer, rest = name.split(".", 2)
         pairs[f"h.{int(layer) + 10}.{rest}"] = pairs[f"h.{int(layer) + 46}.{rest}"] = pair
-    each_is_right(step, pairs | {f"transformer.{name}": pair for name, pair in pairs.items()})
+    each_is_right(subject, pairs | {f"transformer.{name}": pair for name, pair in pairs.items()})
 
 
 @about("tensor_in_model")
-def test_left_alone(step, published):
+def test_left_alone(subject, published):
     """Embeddings, the head, biases and gains stay as they are."""
     names = ("wte.weight", "wpe.weight", "h.0.attn.c_attn.bias", "h.0.ln_1.weight", "ln_f.bias")
     cases = {name: published[name] for name in names} | {"lm_head.weight": published["wte.weight"]}
     cases |= {name.replace(".0.", ".47."): array for name, array in cases.items()}
-    each_is_right(step, {name: (tensor, tensor) for name, tensor in cases.items()})
+    each_is_right(subject, {name: (tensor, tensor) for name, tensor in cases.items()})
 
 
 @about("convert_checkpoint")
-def test_published_form(step, published, reference):
+def test_published_form(subject, published, reference):
     """Published checkpoints fit: prefix added, mask buffers skipped, Conv1D transposed, the head tied to wte."""
-    same(step.convert_checkpoint(dict(published)), reference.weights)
+    same(subject.convert_checkpoint(dict(published)), reference.weights)
 
 
 @about("convert_checkpoint")
-def test_prefixed_form(step, published, reference):
+def test_prefixed_form(subject, published, reference):
     """Checkpoints that have the prefix fit too: some with mask buffers, newer ones without."""
     prefixed = {f"transformer.{name}": array for name, array in published.items()}
-    same(step.convert_checkpoint(dict(prefixed)), reference.weights)
+    same(subject.convert_checkpoint(dict(prefixed)), reference.weights)
     newer = {name: array for name, array in prefixed.items() if not name.endswith((".attn.bias", ".masked_bias"))}
-    same(step.convert_checkpoint(newer), reference.weights)
+    same(subject.convert_checkpoint(newer), reference.weights)
 
 
 @about("convert_checkpoint")
-def test_own_head(step, published, reference):
+def test_own_head(subject, published, reference):
     """A checkpoint's own head stays, in its own layout."""
     own = {"lm_head.weight": published["wte.weight"] + 1}
-    same(step.convert_checkpoint(published | own), reference.weights | own)
+    same(subject.convert_checkpoint(published | own), reference.weights | own)
 
 
 @about("convert_checkpoint")
-def test_nothing_is_hidden_from_check_weights(step, published, reference):
+def test_nothing_is_hidden_from_check_weights(subject, published, reference):
     """A weight the model lacks, such as a classifier's score.weight, is kept, and a missing one stays missing."""
     score, later = np.ones((2, 15), np.float32), published["h.0.attn.c_attn.weight"]
     more = {"transformer.score.weight": score, "transformer.h.11.attn.c_attn.weight": later.T.copy()}
-    result = step.convert_checkpoint(published | {"score.weight": score, "h.11.attn.c_attn.weight": later})
+    result = subject.convert_checkpoint(published | {"score.weight": score, "h.11.attn.c_attn.weight": later})
     same(result, reference.weights | more)
     without, wanted = dict(published), dict(reference.weights)
     del without["wte.weight"], wanted["transformer.wte.weight"], wanted["lm_head.weight"]
-    same(step.convert_checkpoint(without), wanted)
+    same(subject.convert_checkpoint(without), wanted)
 
 
 @about("convert_checkpoint")
-def test_the_checkpoint_stays(step, published):
+def test_the_checkpoint_stays(subject, published):
     """It returns a new dictionary; the caller's, and the tensors in it, are left unchanged."""
     given = dict(published)
-    step.convert_checkpoint(given)
+    subject.convert_checkpoint(given)
     changed = [name for name in published if given.get(name) is not published[name]]
     sentence = f"The dictionary that it was given has lost {listed(changed)}: leave it as it is, and return a new one."
     require(not changed, sentence, changed)
 
 
 @about("load_pretrained")
-def test_the_whole_model(step, folder, reference):
+def test_the_whole_model(subject, folder, reference):
     """A model loaded from the folder returns Hugging Face's logits."""
-    model = step.load_pretrained(folder)
+    model = subject.load_pretrained(folder)
     equal(run(model, reference["input"]), reference["output"], ("batch", "token", "logit"), what="the logits")
 
 
 @about("load_pretrained")
-def test_several_files(step, folder, published, reference):
+def test_several_files(subject, folder, published, reference):
     """A checkpoint in several files, one in float16 and one in bfloat16, is loaded as float32."""
     (folder / "model.safetensors").unlink()
     for part, dtype in enumerate(("float16", "bfloat16")):
@@ -216,17 +216,17 @@ def test_several_files(step, folder, published, reference):
             for name, array in arrays.items()
         }
         serialize_file(specs, folder / f"model-0000{part + 1}-of-00002.safetensors")
-    for name, weight in step.load_pretrained(folder).parameters:
+    for name, weight in subject.load_pretrained(folder).parameters:
         # Rounding to bfloat16 takes 0.0031 at most; a float16 read as a bfloat16 is off by 0.98.
         equal(weight, reference.weights[name], what=name, tolerance=0.01)
 
 
 @about("load_pretrained")
-def test_what_does_not_fit_is_refused(step, folder, published):
+def test_what_does_not_fit_is_refused(subject, folder, published):
     """A checkpoint of another model is refused with a ValueError that names every weight that does not fit."""
     tensors = {name: array for name, array in published.items() if name not in ("wpe.weight", "h.0.ln_1.bias")}
     save_file(tensors | {"score.weight": np.ones((2, 15), np.float32)}, folder / "model.safetensors")
-    message = error_of("load_pretrained of a checkpoint that does not fit", lambda: step.load_pretrained(folder))
+    message = error_of("load_pretrained of a checkpoint that does not fit", lambda: subject.load_pretrained(folder))
     for name in ("wpe.weight is missing", "h.0.ln_1.bias is missing", "score.weight is unknown"):
         sentence = f"The error does not say that transformer.{name}; check_weights lists everything: {message}"
         require(f"transformer.{name}" in message, sentence)
@@ -234,10 +234,10 @@ def test_what_does_not_fit_is_refused(step, folder, published):
 
 @pytest.mark.drawn
 @about("convert_checkpoint")
-def test_other_numbers(step, solution, draw):
+def test_other_numbers(subject, solution, draw):
     """A checkpoint of a new random configuration is converted as well."""
     weights = draw.weights(shapes_of(build(MaxGPT2LMHeadModel, GPT2Config(**draw.settings()), weights={})))
     named = {name.removeprefix("transformer."): array for name, array in weights.items()}
     named = {name: array.T.copy() if name.endswith(CONV1D) else array for name, array in named.items()}
     tied = {name: array for name, array in named.items() if name != "lm_head.weight"}
-    same(step.convert_checkpoint(dict(tied)), solution.convert_checkpoint(tied))
+    same(subject.convert_checkpoint(dict(tied)), solution.convert_checkpoint(tied))

@@ -83,11 +83,11 @@ def weights_under(mask, scores):
 
 
 @about("cache_mask")
-def test_mask(step):
+def test_mask(subject):
     """A new token may look at itself and at all tokens before it, but not at later ones or at padding."""
     for sequence_length, total, padding in ((3, 7, (0, 0)), (3, 7, (2, 0)), (1, 7, (0, 5)), (7, 7, (0, 0))):
         blocked = np.where(np.arange(total) < np.array(padding)[:, None], PADDED, 0).astype(np.float32)
-        mask = run(lambda blocked, length=sequence_length: step.cache_mask(length, blocked), blocked)
+        mask = run(lambda blocked, length=sequence_length: subject.cache_mask(length, blocked), blocked)
         shape = [int(size) for size in mask.shape]
         wanted, of = (2, 3, sequence_length, total), f"{sequence_length} of {total} tokens"
         try:
@@ -107,34 +107,34 @@ def test_mask(step):
 
 
 @about("cache_mask")
-def test_a_row_of_padding_stays_finite(step):
+def test_a_row_of_padding_stays_finite(subject):
     """A row of padding gets weights, too, though nothing looks at it: 0/0 would spread through the cache."""
     blocked = np.where(np.arange(5) < np.array([[2], [0]]), PADDED, 0).astype(np.float32)
-    mask = np.broadcast_to(array(run(lambda blocked: step.cache_mask(5, blocked), blocked)), (2, 1, 5, 5))
+    mask = np.broadcast_to(array(run(lambda blocked: subject.cache_mask(5, blocked), blocked)), (2, 1, 5, 5))
     require(bool(np.isfinite(mask.max(axis=-1)).all()), "A row of padding is masked everywhere with minus infinity.")
 
 
-def attended(step, attention, block_cache, hidden_states):
+def attended(subject, attention, block_cache, hidden_states):
     """What cached_attention returns for three new tokens; older files take the cache before the mask."""
-    call = partial(step.cached_attention, attention, block_cache=block_cache)
+    call = partial(subject.cached_attention, attention, block_cache=block_cache)
     return run(lambda mask, hidden_states: call(hidden_states, mask=mask), MASK, hidden_states)
 
 
 @about("cached_attention")
-def test_attention_of_the_last_tokens(step, attention, reference):
+def test_attention_of_the_last_tokens(subject, attention, reference):
     """Given the last 3 of 7 tokens, with 4 in the cache, it returns Hugging Face's outputs for them."""
     keys, values = KEYS.copy(), VALUES.copy()
     keys[:, :, :4], values[:, :, :4] = reference["keys"][:, :, :4], reference["values"][:, :, :4]
     keys, values = tensor(keys), tensor(values)
-    output = attended(step, attention, (keys, values), reference["hidden_states"][:, 4:])
+    output = attended(subject, attention, (keys, values), reference["hidden_states"][:, 4:])
     equal(output, reference["attention"], what="cached_attention(…)")
 
 
 @about("cached_attention")
-def test_what_is_cached(step, attention, reference):
+def test_what_is_cached(subject, attention, reference):
     """It stores the new tokens' keys and values in the cache, split into heads, after the earlier ones."""
     keys, values = tensor(KEYS), tensor(VALUES)  # other sequences than above: nothing is kept of another call
-    array(attended(step, attention, (keys, values), reference["hidden_states"][::-1, 4:]))
+    array(attended(subject, attention, (keys, values), reference["hidden_states"][::-1, 4:]))
     for name, buffer, before in (("keys", keys, KEYS), ("values", values, VALUES)):
         expected = before.copy()
         expected[:, :, 4:7] = reference[name][::-1, :, 4:]
@@ -142,17 +142,17 @@ def test_what_is_cached(step, attention, reference):
 
 
 @about("forward")
-def test_one_token(step, shallow, config, reference):
+def test_one_token(subject, shallow, config, reference):
     """Given one token after five in the cache, it returns Hugging Face's logits: [batch, 1, vocab]."""
     cache = cache_with(replace(config, n_layer=2), 2, reference["past"])
-    logits = show(step.CachedGPT2(shallow), cache, reference["input"][:, 5:6], past=5)
+    logits = show(subject.CachedGPT2(shallow), cache, reference["input"][:, 5:6], past=5)
     equal(logits, reference["next"], LOGITS, what="the logits after 6 tokens")
 
 
 @about("forward")
-def test_several_tokens_and_different_lengths(step, shallow, config, reference):
+def test_several_tokens_and_different_lengths(subject, shallow, config, reference):
     """A batch with prompts of 3 and 6 tokens, then one token, then three at once: the logits match Hugging Face's."""
-    cached, cache = step.CachedGPT2(shallow), cache_with(replace(config, n_layer=2), 2)
+    cached, cache = subject.CachedGPT2(shallow), cache_with(replace(config, n_layer=2), 2)
     tokens, wanted, padding = reference["padded_tokens"], reference["shallow_logits"], (3, 0)
     prompts = np.stack([np.pad(reference["short_input"], (3, 0)), reference["long_input"]])
     for new, past, place in ((prompts, 0, 0), (tokens[:, :1], 6, 1), (tokens[:, 1:4], 7, 4)):
@@ -164,7 +164,7 @@ def test_several_tokens_and_different_lengths(step, shallow, config, reference):
 
 @pytest.mark.drawn
 @about("forward")
-def test_other_numbers(step, solution, draw):
+def test_other_numbers(subject, solution, draw):
     """A new random configuration, weights, and prompts of random lengths work as well."""
     config = replace(GPT2Config(**draw.settings()), n_layer=1)  # the recorded models have more
     draw.drawn["n_layer"] = config.n_layer
@@ -174,7 +174,7 @@ def test_other_numbers(step, solution, draw):
     padding = [0, draw.whole("padding", 0, length - 1)]
     ids = draw.ids(config.vocab_size, 2, length + new)
     shown = []
-    for module in (step, solution):
+    for module in (subject, solution):
         cached, cache = module.CachedGPT2(model), cache_with(config, 2)
         shown.append(
             [show(cached, cache, ids[:, :length], 0, padding), show(cached, cache, ids[:, length:], length, padding)]
@@ -205,9 +205,9 @@ ASKED = (
 
 
 @about("cached_prefix_length")
-def test_what_need_not_run(step):
+def test_what_need_not_run(subject):
     """All tokens before the first new one are counted, but never the last: it has to run, for its logits."""
-    found = [step.cached_prefix_length(cached.copy(), asked.copy()) for cached, asked, _ in ASKED]
+    found = [subject.cached_prefix_length(cached.copy(), asked.copy()) for cached, asked, _ in ASKED]
     for (cached, asked, wanted), past in zip(ASKED, found, strict=True):
         require(isinstance(past, int | np.integer), f"cached_prefix_length returns {past!r}: return an integer.", found)
         sentence = (
@@ -231,10 +231,10 @@ def masked(logits, right, what):
 
 @pytest.mark.compiled
 @about("compiled")
-def test_compiled(step, model, config, reference, device):
+def test_compiled(subject, model, config, reference, device):
     """One graph gives Hugging Face's logits at every position, and for prompts of two lengths."""
     with compiling(f"your module for {device}"):
-        cached = step.compile_cached(model, open_device(device))
+        cached = subject.compile_cached(model, open_device(device))
     for start, batch in ((1, 2), (5, 1), (13, 2)):
         cached.cached_ids = NOTHING_CACHED
         for length in range(start, 14):

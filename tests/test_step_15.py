@@ -119,15 +119,15 @@ def config(whole):
     return GPT2Config(**whole.config)
 
 
-def served(step, config, weights):
+def served(subject, config, weights):
     """Step 15's model with the modules of step 11's."""
-    return step.ServedGPT2(build(MaxGPT2LMHeadModel, config, weights=weights))
+    return subject.ServedGPT2(build(MaxGPT2LMHeadModel, config, weights=weights))
 
 
 @pytest.fixture
-def model(step, config, whole):
+def model(subject, config, whole):
     """The model with Hugging Face's weights."""
-    return served(step, config, whole.weights)
+    return served(subject, config, whole.weights)
 
 
 @pytest.fixture(scope="module")
@@ -157,13 +157,13 @@ def wanted(logits, held):
 
 
 @about("ragged_positions")
-def test_positions(step):
+def test_positions(subject):
     """Every token gets its position in its own request, counting the tokens already in the cache."""
 
     def right(batch):
         counts, held = batch
         places = np.concatenate([np.arange(at, at + count) for at, count in zip(held, counts, strict=True)])
-        result = run(step.ragged_positions, np.arange(sum(counts)), offsets_of(counts), np.array(held, np.uint32))
+        result = run(subject.ragged_positions, np.arange(sum(counts)), offsets_of(counts), np.array(held, np.uint32))
         equal(result, places, ("row",), what="ragged_positions", whose="the right number")
 
     first, later, many = ((3, 1, 5), (0, 0, 0)), ((3, 1, 5), (2, 0, 500)), ((1,) * 300, (0,) * 300)
@@ -173,30 +173,30 @@ def test_positions(step):
 
 
 @about("last_rows")
-def test_last_rows(step):
+def test_last_rows(subject):
     """The last row of every request is returned, in the order of the requests."""
     rows = np.arange(9 * 15, dtype=np.float32).reshape(9, 15)
 
     def right(counts):
-        result = run(step.last_rows, rows, offsets_of(counts))
+        result = run(subject.last_rows, rows, offsets_of(counts))
         equal(result, rows[offsets_of(counts)[1:] - 1], ("request", "channel"), what="last_rows", whose="the right row")
 
     for_each(((3, 1, 5), (4, 4, 1), (3, 1, 5), (1,) * 9, (9,)), right)
 
 
-def attended(step, attention, rows, cache):
+def attended(subject, attention, rows, cache):
     """What paged_attention returns in layer 2; older files take the arguments in another order."""
-    call = partial(step.paged_attention, attention, cache=cache, layer=2)
+    call = partial(subject.paged_attention, attention, cache=cache, layer=2)
     return run(lambda x, offsets: call(x, row_offsets=offsets), rows, cache.offsets)
 
 
 @about("paged_attention")
-def test_what_is_stored(step, config, attention, alone):
+def test_what_is_stored(subject, config, attention, alone):
     """The new tokens' keys and values go into the layer's part of the cache."""
     cache = PlainCache(config, 2)
     cache.begin((7, 4))
     rows = ragged(alone["input"], (0, 0), (7, 4))
-    attended(step, attention, rows, cache)
+    attended(subject, attention, rows, cache)
     cache.end()
     expected = np.zeros_like(cache.array)
     for part, name in enumerate(("key", "value")):
@@ -206,13 +206,13 @@ def test_what_is_stored(step, config, attention, alone):
 
 
 @about("paged_attention")
-def test_paged_attention(step, config, attention, alone):
+def test_paged_attention(subject, config, attention, alone):
     """Token by token or many at once, requests of different lengths each get Hugging Face's output for it alone."""
     cache = PlainCache(config, 2)
     for counts in ((4, 2), (1, 1), (2, 3)):
         cache.begin(counts)
         rows = ragged(alone["input"], cache.held, counts)
-        result = attended(step, attention, rows, cache)
+        result = attended(subject, attention, rows, cache)
         equal(result, ragged(alone["output"], cache.held, counts), ROWS, what="paged_attention")
         cache.end()
 
@@ -236,7 +236,7 @@ def test_later_calls(model, config, whole):
 
 @pytest.mark.drawn
 @about("forward")
-def test_other_numbers(step, solution, draw):
+def test_other_numbers(subject, solution, draw):
     """A new random configuration, weights, and requests of random lengths work as well."""
     config = GPT2Config(**draw.settings())
     weights = draw.weights(shapes_of(build(MaxGPT2LMHeadModel, config, weights={})))
@@ -244,7 +244,7 @@ def test_other_numbers(step, solution, draw):
     calls = [draw.ids(4, batch) + 1, draw.ids(3, batch) + 1]
     ids = draw.ids(config.vocab_size, batch, config.n_positions)
     answers = []
-    for module in (step, solution):
+    for module in (subject, solution):
         model, cache = served(module, config, weights), PlainCache(config, batch)
         answers.append([np.from_dlpack(call(model, cache, ids, counts)) for counts in calls])
     for counts, result, right in zip(calls, *answers, strict=True):
@@ -262,7 +262,7 @@ def at_heads_of_64(config):
 
 @pytest.mark.compiled
 @about("compiled")
-def test_compiled(step, config, whole, device):
+def test_compiled(subject, config, whole, device):
     """One graph over MAX's own pages returns the same logits, for prompts, single tokens and both."""
     from tests.references.pages import Pages
 
@@ -271,7 +271,7 @@ def test_compiled(step, config, whole, device):
         page_size, (config, weights, ids, logits) = 128, at_heads_of_64(config)
     with compiling(f"your model for {device}, with MAX's paged attention"):
         model = build(MaxGPT2LMHeadModel, config, weights=weights)
-        pages = Pages(step, model, batch=BATCH, page_size=page_size, device=open_device(device))
+        pages = Pages(subject, model, batch=BATCH, page_size=page_size, device=open_device(device))
     held = np.zeros(BATCH, int)
     for counts in CALLS:
         result = pages(ragged(ids, held, counts), counts)

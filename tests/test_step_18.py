@@ -86,9 +86,9 @@ def called(function, *arrays):
         return function(*map(tensor, arrays))
 
 
-def attn_backward(step, *inputs):
+def attn_backward(subject, *inputs):
     """The gradients of query, key and value, by name."""
-    result = called(step.attn_backward, *inputs)
+    result = called(subject.attn_backward, *inputs)
     require(
         isinstance(result, tuple | list) and len(result) == 3,
         f"attn_backward returns {in_words(result)}, and must return three tensors: "
@@ -97,9 +97,9 @@ def attn_backward(step, *inputs):
     return dict(zip(("query", "key", "value"), result, strict=True))
 
 
-def attention_backward(step, attention, grad, hidden_states):
+def attention_backward(subject, attention, grad, hidden_states):
     """The gradient of the input, and those of the weights by name; they have the right shapes."""
-    result = called(lambda *tensors: step.attention_backward(attention, *tensors), grad, hidden_states)
+    result = called(lambda *tensors: subject.attention_backward(attention, *tensors), grad, hidden_states)
     require(
         isinstance(result, tuple | list) and len(result) == 2,
         f"attention_backward returns {in_words(result)}, and must return two values: "
@@ -147,15 +147,15 @@ def in_proportion(expected):
 
 
 @about("softmax_backward")
-def test_softmax(step, reference):
+def test_softmax(subject, reference):
     """Given the gradient of the weights, it returns PyTorch's gradient of the scores."""
     given, right = (reference[f"attention_weights{end}"] for end in (".gradient", "")), reference["scores.gradient"]
-    gradient = keeps_nothing(lambda *both: run(step.softmax_backward, *both), *given, right=lambda *_: right)
+    gradient = keeps_nothing(lambda *both: run(subject.softmax_backward, *both), *given, right=lambda *_: right)
     equal(gradient, right, SCORES, what="softmax_backward(grad, weights)", whose="PyTorch's")
 
 
 @about("softmax_backward")
-def test_slopes_of_the_softmax(step):
+def test_slopes_of_the_softmax(subject):
     """Each number in it is a slope: finite differences of the softmax agree, even with more keys than queries."""
     moved, right = 1e-4, np.zeros(LOGITS.shape)
     for place in np.ndindex(*LOGITS.shape):
@@ -163,43 +163,43 @@ def test_slopes_of_the_softmax(step):
         up[place] += moved
         down[place] -= moved
         right[place] = ((softmax(up) - softmax(down)) * GRAD).sum() / (2 * moved)
-    gradient = run(step.softmax_backward, GRAD, WEIGHTS)
+    gradient = run(subject.softmax_backward, GRAD, WEIGHTS)
     equal(gradient, right.astype(np.float32), ROWS, what="softmax_backward(grad, weights)", whose="the slope")
 
 
 @about("softmax_backward")
-def test_a_constant_changes_nothing(step):
+def test_a_constant_changes_nothing(subject):
     """Every row of it sums to zero, and adding a number to a whole row of grad changes nothing."""
     shift = np.array([[3, -20, 0, 100]], np.float32)[..., None]
-    before, after = np.split(array(run(step.softmax_backward, *twice((GRAD, GRAD + shift), WEIGHTS))), 2)
+    before, after = np.split(array(run(subject.softmax_backward, *twice((GRAD, GRAD + shift), WEIGHTS))), 2)
     equal(after, before, ROWS, what="softmax_backward(grad + c, weights)", whose=BEFORE)
     sums = after.sum(axis=-1)
     equal(sums, np.zeros_like(sums), ROWS[:-1], what="the sum of a row of it", whose="it must be")
 
 
 @about("softmax_backward")
-def test_hidden_scores(step):
+def test_hidden_scores(subject):
     """A weight of 0 lets nothing through, however large its gradient is."""
     large = np.where(WEIGHTS == 0, np.float32(1e4), GRAD)
-    before, after = np.split(array(run(step.softmax_backward, *twice((GRAD, large), WEIGHTS))), 2)
+    before, after = np.split(array(run(subject.softmax_backward, *twice((GRAD, large), WEIGHTS))), 2)
     equal(after, before, ROWS, what="softmax_backward with a large grad there", whose=BEFORE)
     hidden = np.where(WEIGHTS == 0, after, 0)
     equal(hidden, np.zeros_like(hidden), ROWS, what="the gradient of the hidden scores", whose="it must be")
 
 
 @pytest.fixture(scope="module")
-def recorded_heads(step, reference):
+def recorded_heads(subject, reference):
     """What gives the gradients of the recorded heads; computed once for all claims."""
-    return functools.cache(lambda: attn_backward(step, *(reference[name] for name in OF_HEADS)))
+    return functools.cache(lambda: attn_backward(subject, *(reference[name] for name in OF_HEADS)))
 
 
 @about("attn_backward")
-def test_value(step, reference):
+def test_value(subject, reference):
     """The gradient of value matches PyTorch's: a value gets some from every query that attended to it."""
     right = [reference[f"{name}.gradient"] for name in ("query", "key", "value")]
     inputs = [reference[name] for name in OF_HEADS]
     *_, gradient = keeps_nothing(
-        lambda *given: [*attn_backward(step, *given).values()], *inputs, right=lambda *_: right
+        lambda *given: [*attn_backward(subject, *given).values()], *inputs, right=lambda *_: right
     )
     equal(gradient, reference["value.gradient"], what="the gradient of value", whose="PyTorch's")
 
@@ -227,20 +227,22 @@ def test_the_first_query(recorded_heads):
 
 
 @about("attn_backward")
-def test_each_head_alone(step, reference):
+def test_each_head_alone(subject, reference):
     """A gradient that arrives at one head stays there: the gradients of the other heads do not change."""
     inputs = [reference[name] for name in OF_HEADS]
     changed = [np.concatenate([part[:, :-1], -2 * part[:, -1:]], axis=1) for part in inputs]
-    gradients = attn_backward(step, *map(np.concatenate, zip(inputs, changed, strict=True)))
+    gradients = attn_backward(subject, *map(np.concatenate, zip(inputs, changed, strict=True)))
     for name, gradient in gradients.items():
         before, after = np.split(array(gradient)[:, :-1], 2)
         equal(after, before, what=f"the gradient of {name} in the other heads", whose=BEFORE)
 
 
 @pytest.fixture(scope="module")
-def recorded_attention(step, attention, reference):
+def recorded_attention(subject, attention, reference):
     """What gives the gradients of the recorded attention; computed once for all claims."""
-    return functools.cache(lambda: attention_backward(step, attention, reference["grad"], reference["hidden_states"]))
+    return functools.cache(
+        lambda: attention_backward(subject, attention, reference["grad"], reference["hidden_states"])
+    )
 
 
 @about("attention_backward")
@@ -251,11 +253,11 @@ def test_names_and_shapes(recorded_attention):
 
 
 @about("attention_backward")
-def test_input(step, attention, reference):
+def test_input(subject, attention, reference):
     """The gradient of hidden_states matches PyTorch's."""
     grad, hidden_states, right = (reference[name] for name in ("grad", "hidden_states", "hidden_states.gradient"))
     gradient = keeps_nothing(
-        lambda *given: attention_backward(step, attention, *given)[0], grad, hidden_states, right=lambda *_: right
+        lambda *given: attention_backward(subject, attention, *given)[0], grad, hidden_states, right=lambda *_: right
     )
     equal(gradient, right, TOKENS, what="the gradient of hidden_states", whose="PyTorch's")
 
@@ -282,16 +284,16 @@ def test_the_bias_of_the_keys(recorded_attention):
 
 
 @about("attention_backward")
-def test_finite_differences(step, attention, reference, slopes):
+def test_finite_differences(subject, attention, reference, slopes):
     """Each number in it is a slope of step 07's own forward pass: finite differences agree."""
     grad, hidden_states = (reference[name][:1] for name in ("grad", "hidden_states"))
-    gradient, _ = attention_backward(step, attention, grad, hidden_states)
+    gradient, _ = attention_backward(subject, attention, grad, hidden_states)
     coarse = 1e-3  # float32 has no digits left for less
     equal(gradient, slopes[None], TOKENS, what="the gradient of hidden_states", tolerance=coarse, whose="the slope")
 
 
 @about("attention_backward")
-def test_no_gradient_reaches_a_later_token(step, attention, reference):
+def test_no_gradient_reaches_a_later_token(subject, attention, reference):
     """Changing grad at one token changes the gradients of that token and of earlier ones, but of no later one."""
     tokens = (0, 3)
     grads, hidden_states = (
@@ -299,7 +301,7 @@ def test_no_gradient_reaches_a_later_token(step, attention, reference):
     )
     for row, token in enumerate(tokens, start=1):
         grads[row, token] += 1
-    before, *others = array(attention_backward(step, attention, grads, hidden_states)[0])
+    before, *others = array(attention_backward(subject, attention, grads, hidden_states)[0])
     for token, after in zip(tokens, others, strict=True):
         later = np.where(np.arange(LENGTH)[:, None] > token, after, before)
         of = f"the gradient of tokens after token {token}, where grad has changed,"
@@ -310,12 +312,12 @@ def test_no_gradient_reaches_a_later_token(step, attention, reference):
 
 
 @about("attention_backward")
-def test_each_head_moves_its_own_rows(step, config, reference):
+def test_each_head_moves_its_own_rows(subject, config, reference):
     """A gradient in the last head's channels changes only the rows of c_attn that make its query, key and value."""
     weights = reference.weights | {"c_proj.weight": np.eye(WIDTH, dtype=np.float32)}
     grad = np.where(np.arange(WIDTH) < WIDTH - HEAD_DIM, 0, reference["grad"]).astype(np.float32)
     attention = build(GPT2MultiHeadAttention, config, weights=weights)
-    _, gradients = attention_backward(step, attention, grad, reference["hidden_states"])
+    _, gradients = attention_backward(subject, attention, grad, reference["hidden_states"])
     rows = array(gradients["c_attn.weight"]).reshape(3, HEADS, HEAD_DIM, WIDTH)
     axes, others = ("part", "head", "row", "column"), rows[:, :-1]
     equal(others, np.zeros_like(others), axes, what="the gradient of the other heads' rows", whose="it must be")
@@ -323,19 +325,19 @@ def test_each_head_moves_its_own_rows(step, config, reference):
 
 
 @about("attention_backward")
-def test_linear_in_grad(step, attention, reference):
+def test_linear_in_grad(subject, attention, reference):
     """Tripling grad triples the gradients."""
     grads, hidden_states = twice((reference["grad"], 3 * reference["grad"]), reference["hidden_states"])
-    once, thrice = np.split(array(attention_backward(step, attention, grads, hidden_states)[0]), 2)
+    once, thrice = np.split(array(attention_backward(subject, attention, grads, hidden_states)[0]), 2)
     equal(thrice, 3 * once, TOKENS, what="the gradient of hidden_states for 3 * grad", whose="three times the other is")
 
 
 @about("attention_backward")
-def test_any_batch_and_length(step, attention, reference):
+def test_any_batch_and_length(subject, attention, reference):
     """Other batch sizes and lengths work, and so does a single token."""
     for case in ("long_", "single_"):
         grad, hidden_states = reference[f"{case}grad"], reference[f"{case}hidden_states"]
-        gradient, gradients = attention_backward(step, attention, grad, hidden_states)
+        gradient, gradients = attention_backward(subject, attention, grad, hidden_states)
         of = f"the gradient of hidden_states {list(grad.shape)}"
         equal(gradient, reference[f"{case}hidden_states.gradient"], TOKENS, what=of, whose="PyTorch's")
         for name in NAMES:
@@ -344,12 +346,12 @@ def test_any_batch_and_length(step, attention, reference):
 
 
 @about("attention_backward")
-def test_gpt2_small_size(step, reference):
+def test_gpt2_small_size(subject, reference):
     """It works at GPT-2 small's size, 12 heads of width 64."""
     shapes = {"c_attn.weight": (2304, 768), "c_attn.bias": (2304,), "c_proj.weight": (768, 768), "c_proj.bias": (768,)}
     attention = build(GPT2MultiHeadAttention, GPT2Config(), weights=seeded_weights(shapes))
     grad, hidden_states = reference["small_grad"], reference["small_hidden_states"]
-    gradient, gradients = attention_backward(step, attention, grad, hidden_states)
+    gradient, gradients = attention_backward(subject, attention, grad, hidden_states)
     of = "the gradient of hidden_states, 768 wide"
     equal(gradient, reference["small_hidden_states.gradient"], TOKENS, what=of, whose="PyTorch's")
     for name in ("c_proj.bias", "c_attn.bias"):
@@ -359,13 +361,13 @@ def test_gpt2_small_size(step, reference):
 
 @pytest.mark.drawn
 @about("attn_backward")
-def test_other_heads(step, solution, draw):
+def test_other_heads(subject, solution, draw):
     """Random sizes, queries, keys and values work, too."""
     shape = [draw.whole(name, low, high) for name, low, high in (("batch", 1, 3), ("head", 1, 4), ("seq", 2, 9))]
     shape.append(draw.whole("head_dim", 2, 8))
     grad, query, key, value = (draw.array(*shape) for _ in range(4))
     weights = causal_weights(query, key)
-    gradients, right = (attn_backward(module, grad, query, key, value, weights) for module in (step, solution))
+    gradients, right = (attn_backward(module, grad, query, key, value, weights) for module in (subject, solution))
     for name, expected in right.items():
         close = in_proportion(array(expected))
         equal(gradients[name], expected, what=f"the gradient of {name}", tolerance=close, whose="the solution's")
@@ -373,7 +375,7 @@ def test_other_heads(step, solution, draw):
 
 @pytest.mark.drawn
 @about("attention_backward")
-def test_other_numbers(step, solution, draw):
+def test_other_numbers(subject, solution, draw):
     """A random configuration, weights and input work, too."""
     config = GPT2Config(**draw.settings())
     weights = draw.weights(shapes_of(build(GPT2MultiHeadAttention, config, weights={})))
@@ -381,7 +383,7 @@ def test_other_numbers(step, solution, draw):
     shape = draw.whole("batch", 1, 4), draw.whole("seq", 2, 9), config.n_embd
     inputs = draw.array(*shape), draw.array(*shape)
     (gradient, gradients), (right, others) = (
-        attention_backward(module, attention, *inputs) for module in (step, solution)
+        attention_backward(module, attention, *inputs) for module in (subject, solution)
     )
     of, close = "the gradient of hidden_states", in_proportion(array(right))
     equal(gradient, right, TOKENS, what=of, tolerance=close, whose="the solution's")
@@ -393,20 +395,20 @@ def test_other_numbers(step, solution, draw):
 class Backward(Module):
     """Attention, and the way back through it, as one graph."""
 
-    def __init__(self, step, attention):
-        self.step, self.attention = step, attention
+    def __init__(self, subject, attention):
+        self.subject, self.attention = subject, attention
 
     def forward(self, grad, hidden_states):
-        grad_input, gradients = self.step.attention_backward(self.attention, grad, hidden_states)
+        grad_input, gradients = self.subject.attention_backward(self.attention, grad, hidden_states)
         return grad_input, *(gradients[name] for name in NAMES)
 
 
 @pytest.mark.compiled
 @about("compiled")
-def test_compiled(step, config, reference, device):
+def test_compiled(subject, config, reference, device):
     """One graph with symbolic batch and length returns the same gradients."""
     attention = build(GPT2MultiHeadAttention, config, weights=reference.weights)
-    graph = compiled(Backward(step, attention), *[["batch", "seq", WIDTH]] * 2, device=device)
+    graph = compiled(Backward(subject, attention), *[["batch", "seq", WIDTH]] * 2, device=device)
     for case in ("", "long_", "single_"):
         gradient, *gradients = graph(reference[f"{case}grad"], reference[f"{case}hidden_states"])
         of = f"the compiled gradient of hidden_states on {device}"

@@ -60,9 +60,9 @@ def without_blocks(config, reference):
 
 
 @pytest.fixture(scope="module")
-def recorded_batch(step, model, reference):
+def recorded_batch(subject, model, reference):
     """What returns the loss and the gradients of the recorded batch; computed once for all claims."""
-    return functools.cache(lambda: loss_and_gradients(step, model, reference["input"], reference["labels"]))
+    return functools.cache(lambda: loss_and_gradients(subject, model, reference["input"], reference["labels"]))
 
 
 def in_a_checkpoint(weights):
@@ -142,9 +142,9 @@ def all_close(gradients, right):
     return all(name in gradients and close(np.from_dlpack(gradients[name]), right[name]) for name in right)
 
 
-def loss_and_gradients(step, model, input_ids, labels):
+def loss_and_gradients(subject, model, input_ids, labels):
     """The loss, and the gradients by name, nearest to the loss first."""
-    function = step.gpt2_loss_and_gradients
+    function = subject.gpt2_loss_and_gradients
     result = call(function, model.transformer, input_ids, labels)
     loss, gradients = several(function, result, ("the loss", "gradients by name"))
     names = in_a_checkpoint(shapes_of(model))
@@ -153,28 +153,30 @@ def loss_and_gradients(step, model, input_ids, labels):
 
 
 @about("mlp_backward")
-def test_mlp(step, model, reference):
+def test_mlp(subject, model, reference):
     """The gradients of the input and of the four parameters match PyTorch's, in the layout [out, in]."""
     mlp = model.transformer.h[0].mlp
     taken, grad = reference["mlp_input"], reference["mlp_grad"]
-    grad_input, gradients = backward(step.mlp_backward, grad, taken, mlp, shapes_of(mlp))
+    grad_input, gradients = backward(subject.mlp_backward, grad, taken, mlp, shapes_of(mlp))
     for name in ("c_proj.bias", "c_proj.weight", "c_fc.bias", "c_fc.weight"):
         with comparing(name, reference[f"mlp/{name}/gradient"]) as how:
             equal(gradients[name], reference[f"mlp/{name}/gradient"], **how)
     right = reference["mlp_input_gradient"]
     with comparing("hidden_states", right) as how:
         equal(grad_input, right, **how)
-    again(step.mlp_backward, grad, taken, mlp, right, {name: reference[f"mlp/{name}/gradient"] for name in gradients})
+    again(
+        subject.mlp_backward, grad, taken, mlp, right, {name: reference[f"mlp/{name}/gradient"] for name in gradients}
+    )
 
 
 @about("pre_norm_residual_backward")
-def test_past_the_branch(step, model, reference):
+def test_past_the_branch(subject, model, reference):
     """If the sublayer sends back zeros, the gradient of x is grad itself, which bypasses the branch."""
 
     def nothing(sublayer, grad, taken):
         return grad * 0, {"weight": grad}
 
-    norm, function = model.transformer.h[1].ln_2, step.pre_norm_residual_backward
+    norm, function = model.transformer.h[1].ln_2, subject.pre_norm_residual_backward
     kinds = ("the gradient of x", "gradients of the norm", "gradients of the sublayer")
     result = call(function, norm, "a sublayer", nothing, reference["residual_grad"], reference["residual_input"])
     grad_x, of_norm, of_sublayer = several(function, result, kinds)
@@ -184,7 +186,7 @@ def test_past_the_branch(step, model, reference):
 
 
 @about("pre_norm_residual_backward")
-def test_the_sublayer_is_given(step, model, reference):
+def test_the_sublayer_is_given(subject, model, reference):
     """sublayer_backward gets the sublayer, grad, and the sublayer's input, the normalized x."""
     norm, x = model.transformer.h[1].ln_2, reference["residual_input"]
     asked = []
@@ -193,7 +195,7 @@ def test_the_sublayer_is_given(step, model, reference):
         asked.append((sublayer, grad, taken))
         return grad, {}
 
-    call(step.pre_norm_residual_backward, norm, "a sublayer", noting, reference["residual_grad"], x)
+    call(subject.pre_norm_residual_backward, norm, "a sublayer", noting, reference["residual_grad"], x)
     require(bool(asked), "sublayer_backward is not called.")
     sublayer, grad, taken = asked[0]
     require(sublayer == "a sublayer", "Its first argument is not the sublayer.")
@@ -202,9 +204,9 @@ def test_the_sublayer_is_given(step, model, reference):
 
 
 @about("pre_norm_residual_backward")
-def test_residual(step, model, reference):
+def test_residual(subject, model, reference):
     """Around the second half of a block, all gradients match PyTorch's: x's, the norm's and the sublayer's."""
-    block, function = model.transformer.h[1], step.pre_norm_residual_backward
+    block, function = model.transformer.h[1], subject.pre_norm_residual_backward
     names = shapes_of(block.mlp)
 
     def mlp_backward(mlp, grad, taken):  # PyTorch's, recorded
@@ -223,28 +225,30 @@ def test_residual(step, model, reference):
 
 
 @about("block_backward")
-def test_block(step, model, reference):
+def test_block(subject, model, reference):
     """The gradients of a block's input and of its twelve parameters match PyTorch's, by name."""
     block = model.transformer.h[1]
     names = shapes_of(block)
     taken, grad = reference["block_input"], reference["block_grad"]
-    grad_input, gradients = backward(step.block_backward, grad, taken, block, names)
+    grad_input, gradients = backward(subject.block_backward, grad, taken, block, names)
     for name in reversed(names):
         with comparing(name, reference[f"block/{name}/gradient"]) as how:
             equal(gradients[name], reference[f"block/{name}/gradient"], **how)
     right = reference["block_input_gradient"]
     with comparing("hidden_states", right) as how:
         equal(grad_input, right, **how)
-    again(step.block_backward, grad, taken, block, right, {name: reference[f"block/{name}/gradient"] for name in names})
+    again(
+        subject.block_backward, grad, taken, block, right, {name: reference[f"block/{name}/gradient"] for name in names}
+    )
 
 
 @about("head_backward")
-def test_head(step, model, reference):
+def test_head(subject, model, reference):
     """The gradients of the last block's output, of ln_f, and of the head's use of wte match PyTorch's."""
     transformer = model.transformer
     grad, taken = reference["logits_gradient"], reference["states"][-1]
     names = ("ln_f.bias", "ln_f.weight", "wte.weight")
-    grad_input, gradients = backward(step.head_backward, grad, taken, transformer, names)
+    grad_input, gradients = backward(subject.head_backward, grad, taken, transformer, names)
     right = {"wte.weight": reference["head_gradient"]}
     right |= {name: reference[f"model/transformer.{name}/gradient"] for name in names[:2]}
     for name, gradient in right.items():
@@ -253,27 +257,27 @@ def test_head(step, model, reference):
     right_input = reference["states_gradient"][-1]
     with comparing("hidden_states", right_input) as how:
         equal(grad_input, right_input, **how)
-    again(step.head_backward, grad, taken, transformer, right_input, right)
+    again(subject.head_backward, grad, taken, transformer, right_input, right)
 
 
 @about("blocks_backward")
-def test_names_of_twelve_blocks(step, model, reference):
+def test_names_of_twelve_blocks(subject, model, reference):
     """With twelve blocks, as in GPT-2 small, each one's names are its own: h.0 to h.11."""
     block, count = model.transformer.h[0], 12
     config = replace(model.transformer.config, n_layer=count)
     transformer = SimpleNamespace(h=[block] * count, config=config)  # nothing is computed: only the names are read
     names = [f"h.{layer}.{name}" for layer in range(count) for name in shapes_of(block)]
     states = (tensor(reference["stack_input"]),) * (count + 1)
-    backward(step.blocks_backward, reference["stack_grad"], states, transformer, names)
+    backward(subject.blocks_backward, reference["stack_grad"], states, transformer, names)
 
 
 @about("blocks_backward")
-def test_blocks(step, model, reference):
+def test_blocks(subject, model, reference):
     """Through two blocks, the gradients of the first one's input and of all 24 parameters match PyTorch's, by name."""
     names = [name for name in shapes_of(model.transformer) if name.startswith("h.")]
     middle = reference["stack_middle"]
     states = tuple(tensor(state) for state in (reference["stack_input"], middle, middle + 1))
-    grad_input, gradients = backward(step.blocks_backward, reference["stack_grad"], states, model.transformer, names)
+    grad_input, gradients = backward(subject.blocks_backward, reference["stack_grad"], states, model.transformer, names)
     for name in reversed(names):
         with comparing(name, reference[f"stack/{name}/gradient"]) as how:
             equal(gradients[name], reference[f"stack/{name}/gradient"], **how)
@@ -319,12 +323,12 @@ def test_directions(recorded_batch, reference):
 
 
 @about("gpt2_loss_and_gradients")
-def test_what_is_ignored(step, without_blocks, reference):
+def test_what_is_ignored(subject, without_blocks, reference):
     """A row whose labels are all ignored changes nothing, nor does a last token that nobody has to predict."""
     input_ids = np.concatenate([reference["input"], [[30, 2, 7, 11, 2, 0, 9]]])
     input_ids[1, -1] = 8  # its label is ignored, and no token comes after it
     labels = np.concatenate([reference["labels"], np.full((1, 7), IGNORED)])
-    loss, gradients = loss_and_gradients(step, without_blocks, input_ids, labels)
+    loss, gradients = loss_and_gradients(subject, without_blocks, input_ids, labels)
     equal(loss, reference["blockless_loss"], what="the loss")
     for name, gradient in gradients.items():
         with comparing(name, reference[f"blockless/{name}/gradient"]) as how:
@@ -333,14 +337,14 @@ def test_what_is_ignored(step, without_blocks, reference):
     weights = {name: reference.weights[name] for name in shapes_of(without_blocks)}
     right = GPT2(weights, eps=without_blocks.transformer.config.layer_norm_epsilon)
     right_loss = np.float32(right.loss(others, labels, IGNORED))
-    loss, gradients = loss_and_gradients(step, without_blocks, others, labels)
+    loss, gradients = loss_and_gradients(subject, without_blocks, others, labels)
     right_gradients = {name: right.gradients[name] for name in gradients}
     require(close(np.from_dlpack(loss), right_loss) and all_close(gradients, right_gradients), KEPT)
 
 
 @pytest.mark.drawn
 @about("mlp_backward")
-def test_other_widths(step, draw):
+def test_other_widths(subject, draw):
     """A random width, weights and inputs work, too."""
     config = GPT2Config(**draw.settings())
     shape = draw.whole("batch", 1, 4), draw.whole("seq", 1, 8), config.n_embd
@@ -348,7 +352,7 @@ def test_other_widths(step, draw):
     weights = draw.weights(shapes)
     grad, taken = draw.array(*shape), draw.array(*shape)
     mlp = build(GPT2MLP, config, weights=weights)
-    result, gradients = backward(step.mlp_backward, grad, taken, mlp, shapes)
+    result, gradients = backward(subject.mlp_backward, grad, taken, mlp, shapes)
     right = GPT2(weights)
     _, back = right.mlp(taken)
     right_result = back(grad)
@@ -359,7 +363,7 @@ def test_other_widths(step, draw):
 
 @pytest.mark.drawn
 @about("gpt2_loss_and_gradients")
-def test_other_numbers(step, draw):
+def test_other_numbers(subject, draw):
     """A random configuration with one block, weights, token ids and labels work, too."""
     # Of two channels, a norm makes nearly 1 and -1 whatever they are: what is left of a gradient is rounding.
     config = replace(GPT2Config(**draw.settings(least_width=4)), n_layer=1)
@@ -371,7 +375,7 @@ def test_other_numbers(step, draw):
     weights = draw.weights(shapes_of(build(MaxGPT2LMHeadModel, config, weights={})))
     weights[HEAD] = weights[TIED]  # as in every checkpoint
     model = build(MaxGPT2LMHeadModel, config, weights=weights)
-    loss, gradients = loss_and_gradients(step, model, input_ids, labels)
+    loss, gradients = loss_and_gradients(subject, model, input_ids, labels)
     right = GPT2(weights, config.n_head, config.layer_norm_epsilon)
     equal(loss, np.float32(right.loss(input_ids, labels, IGNORED)), what="the loss", whose=NUMPY)
     for name, gradient in gradients.items():
@@ -388,20 +392,20 @@ def same_as_numpy(name, gradient, right):
 class LossAndGradients(Module):
     """The graph of training, which returns tensors: the loss, then the gradients in the order of ``names``."""
 
-    def __init__(self, step, model, names):
-        self.step, self.model, self.names = step, model, names
+    def __init__(self, subject, model, names):
+        self.subject, self.model, self.names = subject, model, names
 
     def forward(self, input_ids, labels):
-        loss, gradients = self.step.gpt2_loss_and_gradients(self.model.transformer, input_ids, labels)
+        loss, gradients = self.subject.gpt2_loss_and_gradients(self.model.transformer, input_ids, labels)
         return (loss, *(gradients[name] for name in self.names))
 
 
 @pytest.mark.compiled
 @about("compiled")
-def test_compiled(step, one_block, reference, device):
+def test_compiled(subject, one_block, reference, device):
     """One graph with symbolic batch and length returns the loss and every gradient of a model with one block."""
     names = list(reversed(in_a_checkpoint(shapes_of(one_block))))
-    trained, types = LossAndGradients(step, one_block, names), (DType.int64, DType.int64)
+    trained, types = LossAndGradients(subject, one_block, names), (DType.int64, DType.int64)
     graph = compiled(trained, ["batch", "seq"], ["batch", "seq"], device=device, dtype=types)
     loss, *gradients = graph(reference["input"], reference["labels"])
     equal(loss, reference["one_block_loss"], what=f"the compiled loss on {device}")

@@ -23,15 +23,15 @@ def config(reference):
 
 
 @pytest.fixture
-def normalize(step, reference):
+def normalize(subject, reference):
     """``rms_norm`` of an array, with Hugging Face's weight."""
-    return lambda x, eps=EPSILON: run(lambda x, weight: step.rms_norm(x, weight, eps), x, reference["norm_weight"])
+    return lambda x, eps=EPSILON: run(lambda x, weight: subject.rms_norm(x, weight, eps), x, reference["norm_weight"])
 
 
 @pytest.fixture
-def mlp(step, config, reference):
+def mlp(subject, config, reference):
     """The module with Hugging Face's weights."""
-    return build(step.LlamaMLP, config, weights=reference.weights)
+    return build(subject.LlamaMLP, config, weights=reference.weights)
 
 
 @about("rms_norm")
@@ -99,37 +99,37 @@ def test_large_activations(mlp, reference):
 
 @pytest.mark.drawn
 @about("rms_norm")
-def test_other_norms(step, solution, draw):
+def test_other_norms(subject, solution, draw):
     """A new random width, epsilon, weight and input work as well."""
     width, eps = draw.whole("dim", 2, 30), draw.number("eps", 1e-6, 1e-1)
     x = draw.array(draw.whole("batch", 1, 4), draw.whole("seq", 1, 9), width)
     weight = draw.weights({"weight": (width,)})["weight"]
     result, right = (
         run(lambda x, weight: module.rms_norm(x, weight, eps), x, weight)  # noqa: B023
-        for module in (step, solution)
+        for module in (subject, solution)
     )
     equal(result, right, what="rms_norm(x, weight, eps)", whose="the solution's")
 
 
 @pytest.mark.drawn
 @about("forward")
-def test_other_numbers(step, solution, draw):
+def test_other_numbers(subject, solution, draw):
     """A new random configuration, weights and input work as well."""
     width, inner = draw.whole("hidden_size", 2, 40), draw.whole("intermediate_size", 2, 40)
     config = replace(LlamaConfig(), hidden_size=width, intermediate_size=inner)
     shapes = {"gate_proj.weight": (inner, width), "up_proj.weight": (inner, width), "down_proj.weight": (width, inner)}
     weights = draw.weights(shapes)
     x = draw.array(draw.whole("batch", 1, 4), draw.whole("seq", 1, 9), width)
-    result, right = (run(build(module.LlamaMLP, config, weights=weights), x) for module in (step, solution))
+    result, right = (run(build(module.LlamaMLP, config, weights=weights), x) for module in (subject, solution))
     equal(result, right, what="forward(x)", whose="the solution's")
 
 
 @pytest.mark.compiled
 @about("compiled")
-def test_compiled_norm(step, reference, device):
+def test_compiled_norm(subject, reference, device):
     """LlamaRMSNorm in one graph with symbolic batch and length returns the same numbers."""
     weights = {"weight": reference["norm_weight"]}
-    norm = build(lambda: step.LlamaRMSNorm(WIDTH, eps=EPSILON), weights=weights)
+    norm = build(lambda: subject.LlamaRMSNorm(WIDTH, eps=EPSILON), weights=weights)
     graph = compiled(norm, ["batch", "seq", WIDTH], device=device)
     equal(graph(reference["norm_input"]), reference["norm_output"], what=f"the compiled norm on {device}")
 

@@ -42,24 +42,24 @@ def config(reference):
 
 
 @pytest.fixture
-def bare(step, config):
+def bare(subject, config):
     """The module without weights: ``_grouped_attn`` can be tried before ``__init__`` is written."""
-    return build(step.LlamaAttention, config)
+    return build(subject.LlamaAttention, config)
 
 
 @pytest.fixture
-def attention(step, config, reference):
+def attention(subject, config, reference):
     """The module with Hugging Face's weights, of the first block."""
-    return build(step.LlamaAttention, config, weights=below(reference.weights, FIRST))
+    return build(subject.LlamaAttention, config, weights=below(reference.weights, FIRST))
 
 
 @pytest.fixture
-def model(step, config, reference):
+def model(subject, config, reference):
     """The given model with Hugging Face's weights, around the learner's attention."""
     model = build(LlamaForCausalLM, config, weights=reference.weights)
     for number, layer in enumerate(model.model.layers):
         own = below(reference.weights, f"model.layers.{number}.self_attn.")
-        layer.self_attn = build(step.LlamaAttention, config, weights=own)
+        layer.self_attn = build(subject.LlamaAttention, config, weights=own)
     return model
 
 
@@ -214,7 +214,7 @@ def test_whole_model(model, reference):
 
 @pytest.mark.drawn
 @about("forward")
-def test_other_numbers(step, solution, draw):
+def test_other_numbers(subject, solution, draw):
     """A new random configuration, weights and input work as well."""
     kv_heads, half = draw.whole("num_key_value_heads", 1, 3), draw.whole("head_dim / 2", 1, 8, times=2)
     heads, width = kv_heads * draw.whole("heads of a group", 1, 2), draw.whole("hidden_size", 6, 40)
@@ -226,7 +226,7 @@ def test_other_numbers(step, solution, draw):
     x, angles = draw.array(2, new, width), angles_of(draw.ids(20, 2, new), config)
     cache = [draw.array(2, kv_heads, 13, 2 * half) for _ in range(2)]
     results = []
-    for module in (step, solution):
+    for module in (subject, solution):
         attention, (keys, values) = build(module.LlamaAttention, config, weights=weights), map(tensor, cache)
         shown = functools.partial(attend_to, attention, keys=keys, values=values)
         results.append(run(shown, x, angles, causal(past + new, past)))

@@ -93,31 +93,31 @@ def reads(what, tokens, right, tokenizer):
 
 
 @about("message_ids")
-def test_a_message(step, tokenizer, chatml):
+def test_a_message(subject, tokenizer, chatml):
     """<|im_start|>, the role, a newline, the content, <|im_end|>, a newline: for any role, a list of ids."""
     for role, content in (SYSTEM, *TALK):
-        tokens = step.message_ids(tokenizer, role, content)
+        tokens = subject.message_ids(tokenizer, role, content)
         is_value("the type", type(tokens).__name__, "list")
         reads(f"The message of the {role}", tokens, chatml.encode(text_of(role, content)).ids, tokenizer)
 
 
 @about("message_ids")
-def test_any_content(step, tokenizer, chatml):
+def test_any_content(subject, tokenizer, chatml):
     """The content stays as it is: spaces, newlines, Japanese, nothing at all."""
 
     def stays(content):
-        tokens = step.message_ids(tokenizer, "user", content)
+        tokens = subject.message_ids(tokenizer, "user", content)
         reads(f"The message with {content!r}", tokens, chatml.encode(text_of("user", content)).ids, tokenizer)
 
     for_each(CONTENTS, stays)
 
 
 @about("message_ids")
-def test_imitated_control_tokens(step, tokenizer):
+def test_imitated_control_tokens(subject, tokenizer):
     """Text that looks like a control token stays text: a message has one <|im_start|> and one <|im_end|>."""
 
     def stays(content):
-        tokens = list(step.message_ids(tokenizer, "user", content))
+        tokens = list(subject.message_ids(tokenizer, "user", content))
         has_no_list(f"The message with {content!r}", tokens)
         control = [tokenizer.id_to_token(token) for token in tokens if tokenizer.id_to_token(token) in CONTROL]
         sentence = (
@@ -132,10 +132,10 @@ def test_imitated_control_tokens(step, tokenizer):
     for_each(IMITATIONS, stays)
 
 
-def is_conversation(step, tokenizer, chatml, messages, meant):
+def is_conversation(subject, tokenizer, chatml, messages, meant):
     """Refuse unless some messages become the tokens of those that are meant, and of the beginning of an answer."""
     given = [*messages]
-    tokens = step.chat_ids(tokenizer, given)
+    tokens = subject.chat_ids(tokenizer, given)
     require(given == [*messages], "chat_ids changes the messages that it is given: make a new list.")
     text = "".join(text_of(role, content) for role, content in meant) + f"{START}assistant\n"
     right = chatml.encode(text).ids
@@ -145,24 +145,24 @@ def is_conversation(step, tokenizer, chatml, messages, meant):
 
 
 @about("chat_ids")
-def test_a_conversation(step, tokenizer, chatml):
+def test_a_conversation(subject, tokenizer, chatml):
     """Every message, one after the other, then <|im_start|>assistant and a newline: [1, seq], in int64."""
     for length in (1, 3):
-        is_conversation(step, tokenizer, chatml, [SYSTEM, *TALK[:length]], [SYSTEM, *TALK[:length]])
+        is_conversation(subject, tokenizer, chatml, [SYSTEM, *TALK[:length]], [SYSTEM, *TALK[:length]])
 
 
 @about("chat_ids")
-def test_the_usual_system(step, tokenizer, chatml):
+def test_the_usual_system(subject, tokenizer, chatml):
     """If the first message is not the system's, the one of the model's chat template comes before it."""
     for messages in (TALK[:1], TALK, [TALK[0], ("system", "Be brief."), TALK[2]]):
-        is_conversation(step, tokenizer, chatml, messages, [SYSTEM, *messages])
+        is_conversation(subject, tokenizer, chatml, messages, [SYSTEM, *messages])
 
 
 @about("chat_ids")
-def test_another_system(step, tokenizer, chatml):
+def test_another_system(subject, tokenizer, chatml):
     """A given system message stays the only one, whatever it says."""
     for says in ("Be brief.", ""):
-        is_conversation(step, tokenizer, chatml, [("system", says), *TALK], [("system", says), *TALK])
+        is_conversation(subject, tokenizer, chatml, [("system", says), *TALK], [("system", says), *TALK])
 
 
 def softmax(logits):
@@ -187,29 +187,29 @@ def are_probabilities(actual, wanted, what, **options):
 
 
 @about("probabilities")
-def test_few_tokens(step):
+def test_few_tokens(subject):
     """The most likely tokens that together reach top_p stay, with the one that reaches it, and add up to 1."""
     logits = np.log(FEW).astype(np.float32)
 
     def is_nucleus(top_p):
-        result = step.NucleusSampling(top_p=top_p).probabilities(logits)
+        result = subject.NucleusSampling(top_p=top_p).probabilities(logits)
         what = f"the softmax with top_p = {top_p}"
         are_probabilities(result, nucleus(softmax(logits), top_p), what, whose="the right number")
 
     for_each((0.45, 0.6, 0.8, 0.95), is_nucleus)
     halves = np.array([[0, -np.log(2), -np.log(2)]])  # 0.5, 0.25 and 0.25, to the last bit
-    result, wanted = step.NucleusSampling(top_p=0.5).probabilities(halves), np.array([[1.0, 0, 0]])
+    result, wanted = subject.NucleusSampling(top_p=0.5).probabilities(halves), np.array([[1.0, 0, 0]])
     are_probabilities(result, wanted, "the softmax with top_p = 0.5, which one token reaches", whose="the right number")
 
 
 @about("probabilities")
-def test_hugging_faces_nucleus(step, reference):
+def test_hugging_faces_nucleus(subject, reference):
     """For any temperature, top_k and top_p, applied in this order, each row matches Hugging Face's."""
     names = [name for name in reference if name.startswith("p ")]
 
     def is_theirs(name):
         temperature, top_k, top_p = map(float, name.split()[1:])
-        sampling = step.NucleusSampling(temperature, int(top_k) or None, top_p)
+        sampling = subject.NucleusSampling(temperature, int(top_k) or None, top_p)
         settings = f"temperature = {temperature}, top_k = {int(top_k) or None}, top_p = {top_p}"
         are_probabilities(sampling.probabilities(reference["logits"]), reference[name], f"the softmax with {settings}")
 
@@ -217,22 +217,22 @@ def test_hugging_faces_nucleus(step, reference):
 
 
 @about("probabilities")
-def test_the_extremes(step):
+def test_the_extremes(subject):
     """With a tiny top_p, only the most likely token stays; with 1, all tokens do, except for rounding."""
     right_numbers(
-        step.NucleusSampling(top_p=1e-9).probabilities(TABLE), np.eye(VOCAB)[TABLE.argmax(-1)], what="top_p = 1e-9"
+        subject.NucleusSampling(top_p=1e-9).probabilities(TABLE), np.eye(VOCAB)[TABLE.argmax(-1)], what="top_p = 1e-9"
     )
-    right_numbers(step.NucleusSampling().probabilities(TABLE), softmax(TABLE), what="top_p = 1")
+    right_numbers(subject.NucleusSampling().probabilities(TABLE), softmax(TABLE), what="top_p = 1")
 
 
 @about("probabilities")
-def test_rows_and_logits(step):
+def test_rows_and_logits(subject):
     """Every row has its own nucleus, and the logits passed in are left unchanged."""
     keeps_nothing(
-        step.NucleusSampling(top_p=0.7).probabilities, TABLE, right=lambda logits: nucleus(softmax(logits), 0.7)
+        subject.NucleusSampling(top_p=0.7).probabilities, TABLE, right=lambda logits: nucleus(softmax(logits), 0.7)
     )
     logits = TABLE.astype(np.float64)
-    step.NucleusSampling(top_p=0.7).probabilities(logits)
+    subject.NucleusSampling(top_p=0.7).probabilities(logits)
     require(bool((logits == TABLE).all()), "probabilities changes the logits that it is given: compute with a copy.")
 
 
@@ -259,16 +259,16 @@ def greedy(count):
     return tokens[1:]
 
 
-def tokens_of(step, model, prompt, most, sampling=None, seed=5):
+def tokens_of(subject, model, prompt, most, sampling=None, seed=5):
     """What ``answer`` gives; earlier skeletons had its arguments in another order, and an ``end`` for ``end_id``."""
-    sampling, rng = sampling or step.NucleusSampling(0), np.random.default_rng(seed)
-    end = "end_id" if "end_id" in inspect.signature(step.answer).parameters else "end"
-    return step.answer(model, prompt, max_new_tokens=most, sampling=sampling, rng=rng, **{end: END_ID})
+    sampling, rng = sampling or subject.NucleusSampling(0), np.random.default_rng(seed)
+    end = "end_id" if "end_id" in inspect.signature(subject.answer).parameters else "end"
+    return subject.answer(model, prompt, max_new_tokens=most, sampling=sampling, rng=rng, **{end: END_ID})
 
 
-def answered(step, model, most, sampling=None, seed=5):
+def answered(subject, model, most, sampling=None, seed=5):
     """The tokens of an answer, as a list of plain numbers."""
-    tokens = tokens_of(step, model, PROMPT.copy(), most, sampling, seed)
+    tokens = tokens_of(subject, model, PROMPT.copy(), most, sampling, seed)
     kind = type(tokens).__name__
     require(hasattr(tokens, "__iter__"), f"answer gives {claims.vocabulary.article(kind)}: yield each token.", kind)
     return [id_of(token) for token in tokens]
@@ -287,27 +287,27 @@ def id_of(token):
 
 
 @about("answer")
-def test_the_answer(step):
+def test_the_answer(subject):
     """It yields the chosen tokens one after another, up to max_new_tokens, and none if that is 0."""
     for most, last_alone in ((4, True), (4, False), (1, True), (0, True)):
-        tokens = answered(step, Stub(last_alone=last_alone), most)
+        tokens = answered(subject, Stub(last_alone=last_alone), most)
         is_value(f"the answer with max_new_tokens={most}", tokens, greedy(most))
 
 
 @about("answer")
-def test_the_end_of_the_turn(step):
+def test_the_end_of_the_turn(subject):
     """The answer ends where the model ends its turn, and the token that ends it is left out."""
     for count in (2, 0):
         model = Stub(PROMPT.shape[1] + count)
-        is_value(f"the answer that ends after {count} tokens", answered(step, model, 6), greedy(count))
+        is_value(f"the answer that ends after {count} tokens", answered(subject, model, 6), greedy(count))
         is_value("the number of times that the model ran", len(model.seen), count + 1)
 
 
 @about("answer")
-def test_every_token_at_once(step):
+def test_every_token_at_once(subject):
     """Each token is yielded before the next one is computed, so text appears while the model writes."""
     model = Stub()
-    tokens = iter(tokens_of(step, model, PROMPT.copy(), 4))
+    tokens = iter(tokens_of(subject, model, PROMPT.copy(), 4))
     for count in (1, 2):
         next(tokens)
         sentence = f"When token {count} is there, the model has run {len(model.seen)} times: yield each token at once."
@@ -315,10 +315,10 @@ def test_every_token_at_once(step):
 
 
 @about("answer")
-def test_what_the_model_sees(step):
+def test_what_the_model_sees(subject):
     """The model sees the conversation, then each new token after it; the conversation passed in is unchanged."""
     model, prompt = Stub(), PROMPT.copy()
-    tokens = [*tokens_of(step, model, prompt, 3)]
+    tokens = [*tokens_of(subject, model, prompt, 3)]
     require(np.array_equal(prompt, PROMPT), "answer changes the input_ids that it is given: make a new array.")
     text = [*PROMPT[0].tolist(), *greedy(len(tokens))]
     seen = [ids.tolist() for ids in model.seen]
@@ -326,22 +326,22 @@ def test_what_the_model_sees(step):
 
 
 @about("answer")
-def test_the_sampling(step, solution):
+def test_the_sampling(subject, solution):
     """Tokens are chosen by sampling and drawn with rng, so the same seed gives the same answer."""
-    hot = step.NucleusSampling(3.0, top_p=0.9)
-    once, again = (answered(step, Stub(), 12, hot) for _ in range(2))
+    hot = subject.NucleusSampling(3.0, top_p=0.9)
+    once, again = (answered(subject, Stub(), 12, hot) for _ in range(2))
     require(once == again, "Two generators with the same seed gave different answers: draw with rng.")
     for seed in (1, 2):
         right = [*tokens_of(solution, Stub(), PROMPT, 12, hot, seed)]
-        is_value(f"the answer with the seed {seed}", answered(step, Stub(), 12, hot, seed), right)
+        is_value(f"the answer with the seed {seed}", answered(subject, Stub(), 12, hot, seed), right)
 
 
 @pytest.mark.drawn
 @about("probabilities")
-def test_other_numbers(step, solution, draw):
+def test_other_numbers(subject, solution, draw):
     """New random logits and settings work as well."""
     vocab, batch = draw.whole("vocab", 6, 30), draw.whole("batch", 1, 5)
     logits = 4 * draw.array(batch, vocab)
     settings = {"temperature": draw.number("temperature", 0.3, 3), "top_p": draw.number("top_p", 0.1, 0.99)}
     right = solution.NucleusSampling(**settings).probabilities(logits)
-    right_numbers(step.NucleusSampling(**settings).probabilities(logits), right, what="the softmax")
+    right_numbers(subject.NucleusSampling(**settings).probabilities(logits), right, what="the softmax")

@@ -37,78 +37,78 @@ def merged(heads):
 
 
 @about("head_dim")
-def test_head_dim(step):
+def test_head_dim(subject):
     """The heads of all four GPT-2s are 64 wide, and 3 heads split 15 channels into 5 each."""
     for n_embd, n_head in (*PUBLISHED, (WIDTH, HEADS), (WIDTH, 1), (WIDTH, WIDTH)):
-        is_value(f"head_dim({n_embd}, {n_head})", step.head_dim(n_embd, n_head), n_embd // n_head)
+        is_value(f"head_dim({n_embd}, {n_head})", subject.head_dim(n_embd, n_head), n_embd // n_head)
 
 
 @about("head_dim")
-def test_impossible_heads_are_refused(step):
+def test_impossible_heads_are_refused(subject):
     """A number of heads below 1, or one that does not divide the width, raises ValueError."""
     for n_head in (0, -3, 4):
-        error_of(f"head_dim({WIDTH}, {n_head})", lambda: step.head_dim(WIDTH, n_head))  # noqa: B023
+        error_of(f"head_dim({WIDTH}, {n_head})", lambda: subject.head_dim(WIDTH, n_head))  # noqa: B023
 
 
 @about("split_heads")
-def test_split_heads(step, x):
+def test_split_heads(subject, x):
     """Every head gets its own slice of the embedding: [batch, seq, embd] -> [batch, head, seq, head_dim]."""
-    equal(step.split_heads(x, HEADS), split(x, HEADS), HEAD_AXES, what="split_heads(x, 3)")
-    keeps_nothing(lambda x: step.split_heads(x, HEADS), x, right=lambda x: split(x, HEADS))
+    equal(subject.split_heads(x, HEADS), split(x, HEADS), HEAD_AXES, what="split_heads(x, 3)")
+    keeps_nothing(lambda x: subject.split_heads(x, HEADS), x, right=lambda x: split(x, HEADS))
 
 
 @about("split_heads")
-def test_any_number_of_heads(step, x):
+def test_any_number_of_heads(subject, x):
     """One head takes the whole width, and as many heads as channels take one each."""
     for n_head in (1, 5, WIDTH):
-        equal(step.split_heads(x, n_head), split(x, n_head), HEAD_AXES, what=f"split_heads(x, {n_head})")
+        equal(subject.split_heads(x, n_head), split(x, n_head), HEAD_AXES, what=f"split_heads(x, {n_head})")
 
 
 @about("split_heads")
-def test_split_without_a_batch(step):
+def test_split_without_a_batch(subject):
     """A single sequence without a batch axis is split as well."""
     x = drawn("x", LENGTH, WIDTH)
-    equal(step.split_heads(x, HEADS), split(x, HEADS), HEAD_AXES[1:], what="split_heads(x, 3) of one sequence")
+    equal(subject.split_heads(x, HEADS), split(x, HEADS), HEAD_AXES[1:], what="split_heads(x, 3) of one sequence")
 
 
 @about("split_heads")
-def test_uneven_splits_are_refused(step, x):
+def test_uneven_splits_are_refused(subject, x):
     """A number of heads that does not divide the width of x raises a ValueError that names both numbers."""
     for n_head in (4, 30):
         call = f"split_heads(x, {n_head}) of {WIDTH} channels"
-        message = error_of(call, lambda: step.split_heads(x, n_head))  # noqa: B023
+        message = error_of(call, lambda: subject.split_heads(x, n_head))  # noqa: B023
         for number in (WIDTH, n_head):
             require(str(number) in message, f"The message of {call} is {message!r}, and must name {number}.")
 
 
 @about("merge_heads")
-def test_merge_heads(step, heads):
+def test_merge_heads(subject, heads):
     """The heads lie side by side again: [batch, head, seq, head_dim] -> [batch, seq, embd]."""
-    equal(step.merge_heads(heads), merged(heads), what="merge_heads(heads)")
-    keeps_nothing(step.merge_heads, heads, right=merged)
+    equal(subject.merge_heads(heads), merged(heads), what="merge_heads(heads)")
+    keeps_nothing(subject.merge_heads, heads, right=merged)
 
 
 @about("merge_heads")
-def test_merge_without_a_batch(step):
+def test_merge_without_a_batch(subject):
     """A single sequence without a batch axis is merged as well."""
     heads = drawn("heads", HEADS, LENGTH, HEAD_DIM)
-    equal(step.merge_heads(heads), merged(heads), ("token", "channel"), what="merge_heads(heads) of one sequence")
+    equal(subject.merge_heads(heads), merged(heads), ("token", "channel"), what="merge_heads(heads) of one sequence")
 
 
 @about("merge_heads")
-def test_there_and_back(step, x):
+def test_there_and_back(subject, x):
     """Merging undoes splitting, whatever the number of heads."""
     for n_head in (1, HEADS, WIDTH):
-        back = step.merge_heads(step.split_heads(x, n_head))
+        back = subject.merge_heads(subject.split_heads(x, n_head))
         equal(back, drawn("x", BATCH, LENGTH, WIDTH), what=f"merge_heads(split_heads(x, {n_head}))")
 
 
 @pytest.mark.drawn
 @about("split_heads")
-def test_other_numbers(step, draw):
+def test_other_numbers(subject, draw):
     """Random sizes work as well."""
     batch, length = draw.whole("batch", 1, 4), draw.whole("seq", 1, 9)
     n_head, width = draw.whole("n_head", 1, 9), draw.whole("head_dim", 1, 9)
     x = draw.array(batch, length, n_head * width, dtype=np.float64)
-    equal(step.split_heads(x, n_head), split(x, n_head), HEAD_AXES, what=f"split_heads(x, {n_head})")
-    equal(step.merge_heads(split(x, n_head)), x, what="merge_heads(heads)")
+    equal(subject.split_heads(x, n_head), split(x, n_head), HEAD_AXES, what=f"split_heads(x, {n_head})")
+    equal(subject.merge_heads(split(x, n_head)), x, what="merge_heads(heads)")

@@ -139,18 +139,18 @@ def calls_are_apart(call, one, other, right):
         require(second != first and third == first, KEPT)
 
 
-def counts_of(step, ids):
+def counts_of(subject, ids):
     """Return what ``count_pairs`` counts, as a plain dict."""
     call = f"count_pairs({ids})"
-    counts = step.count_pairs(list(ids))
+    counts = subject.count_pairs(list(ids))
     require(counts is not None, f"{call} is None: is there a `return`?")
     require(isinstance(counts, dict), f"{call} is a {type(counts).__name__}, and must be a dict.")
     return dict(counts)
 
 
-def counted(step, cases):
+def counted(subject, cases):
     """Refuse unless ``count_pairs`` counts right."""
-    answers = {str(ids): counts_of(step, ids) for ids in cases}
+    answers = {str(ids): counts_of(subject, ids) for ids in cases}
     refused = [
         Refusal(f"count_pairs({ids}) is {answers[str(ids)]}, and must be {right}.")
         for ids, right in zip(cases, map(right_counts, cases), strict=True)
@@ -168,24 +168,24 @@ def right_counts(ids):
 
 
 @about("count_pairs")
-def test_pairs_are_counted(step):
+def test_pairs_are_counted(subject):
     """Each id forms a pair with the next, in this order."""
-    calls_are_apart(lambda ids: counts_of(step, ids), ([1, 2],), ([3, 4],), {(1, 2): 1})
-    counted(step, [[1, 2, 3, 1, 2], [5, 4, 5, 4, 5], [7, 8], [3, 300, 3, 50000, 3, 300]])
+    calls_are_apart(lambda ids: counts_of(subject, ids), ([1, 2],), ([3, 4],), {(1, 2): 1})
+    counted(subject, [[1, 2, 3, 1, 2], [5, 4, 5, 4, 5], [7, 8], [3, 300, 3, 50000, 3, 300]])
 
 
 @about("count_pairs")
-def test_pairs_overlap(step):
+def test_pairs_overlap(subject):
     """Three equal ids in a row count their pair twice; a list of one id, or of none, has no pairs."""
-    counted(step, [[6, 6, 6], [1, 6, 6, 6, 6, 2, 6, 6], [9], []])
-    right = counts_of(step, [6] * LONG) == {(6, 6): LONG - 1}
+    counted(subject, [[6, 6, 6], [1, 6, 6, 6, 6, 2, 6, 6], [9], []])
+    right = counts_of(subject, [6] * LONG) == {(6, 6): LONG - 1}
     require(right, f"count_pairs([6] * {LONG}) must be {{(6, 6): {LONG - 1}}}.")
 
 
 @about("merge")
-def test_every_pair_is_merged(step):
+def test_every_pair_is_merged(subject):
     """The new id replaces every pair, and all other ids stay."""
-    calls_are_apart(step.merge, ([1, 2, 3], (1, 2), 256), ([4, 5], (4, 5), 257), [256, 3])
+    calls_are_apart(subject.merge, ([1, 2, 3], (1, 2), 256), ([4, 5], (4, 5), 257), [256, 3])
     cases = (
         ([1, 2, 3, 1, 2], (1, 2), 256, [256, 3, 256]),
         ([3, 1, 3, 2, 1, 1, 2, 2, 3], (1, 2), 300, [3, 1, 3, 2, 1, 300, 2, 3]),
@@ -195,41 +195,41 @@ def test_every_pair_is_merged(step):
         ([7], (7, 7), 256, [7]),
         ([], (7, 7), 256, []),
     )
-    all_right(merges_of(step, cases))
+    all_right(merges_of(subject, cases))
 
 
-def merges_of(step, cases):
+def merges_of(subject, cases):
     for ids, pair, new_id, right in cases:
         call = f"merge({ids}, {pair}, {new_id})"
-        yield call, lambda ids=ids, pair=pair, new_id=new_id: step.merge(list(ids), pair, new_id), right
+        yield call, lambda ids=ids, pair=pair, new_id=new_id: subject.merge(list(ids), pair, new_id), right
 
 
 @about("merge")
-def test_overlapping_pairs(step):
+def test_overlapping_pairs(subject):
     """Of three equal ids, the first two are merged; of four, both pairs are."""
     cases = (
         ([6, 6, 6], (6, 6), 256, [256, 6]),
         ([6, 6, 6, 6], (6, 6), 256, [256, 256]),
         ([1, 6, 6, 6, 6, 6, 2, 6, 6], (6, 6), 256, [1, 256, 256, 6, 2, 256]),
     )
-    all_right(merges_of(step, cases))
-    right = step.merge([6] * LONG, (6, 6), 256) == [256] * (LONG // 2)
+    all_right(merges_of(subject, cases))
+    right = subject.merge([6] * LONG, (6, 6), 256) == [256] * (LONG // 2)
     require(right, f"merge([6] * {LONG}, (6, 6), 256) must be [256] * {LONG // 2}.")
 
 
 @about("merge")
-def test_the_list_stays(step):
+def test_the_list_stays(subject):
     """The list passed in is left unchanged."""
     ids = [1, 2, 3, 1, 2]
-    step.merge(ids, (1, 2), 256)
+    subject.merge(ids, (1, 2), 256)
     require(ids == [1, 2, 3, 1, 2], f"After merge, the list that came in is {ids}, and was [1, 2, 3, 1, 2].")
 
 
-def most_frequent_of(step, cases):
+def most_frequent_of(subject, cases):
     """Refuse unless ``most_frequent`` finds the right pairs."""
     answers, refused = [], []
     for parts, right in cases:
-        pair = step.most_frequent([list(ids) for ids in parts])
+        pair = subject.most_frequent([list(ids) for ids in parts])
         answers.append(pair)
         if pair != right or not isinstance(pair, tuple | None):
             refused.append(Refusal(f"most_frequent({parts}) is {pair!r}, and must be {right}."))
@@ -237,11 +237,11 @@ def most_frequent_of(step, cases):
 
 
 @about("most_frequent")
-def test_the_most_frequent_pair(step):
+def test_the_most_frequent_pair(subject):
     """It finds the pair that occurs most often in all words together; without any pair, it returns None."""
-    calls_are_apart(step.most_frequent, ([[5, 6]],), ([[7, 8], [7, 8]],), (5, 6))
+    calls_are_apart(subject.most_frequent, ([[5, 6]],), ([[7, 8], [7, 8]],), (5, 6))
     most_frequent_of(
-        step,
+        subject,
         (
             ([[5, 6], [1, 2, 3], [5, 6, 7]], (5, 6)),
             ([[8, 9, 8, 9, 8, 9], [1, 2], [1, 2]], (8, 9)),
@@ -255,10 +255,10 @@ def test_the_most_frequent_pair(step):
 
 
 @about("most_frequent")
-def test_ties(step):
+def test_ties(subject):
     """Among equally frequent pairs, the smallest first id wins, then the smallest second id."""
     most_frequent_of(
-        step,
+        subject,
         (
             ([[9, 1], [4, 8], [7, 2]], (4, 8)),
             ([[4, 8], [4, 3], [5, 1]], (4, 3)),
@@ -286,11 +286,11 @@ def ids_of_merges(pairs):
     return merges
 
 
-def learned(step, cases):
+def learned(subject, cases):
     """Refuse unless ``train`` learns the right merges, in the right order; return what it has learned."""
     answers, refused = [], []
     for text, n_merges, right in cases:
-        merges = step.train(text, n_merges)
+        merges = subject.train(text, n_merges)
         call = f"train({text!r}, {n_merges})" if len(text) < 60 else f"train(text, {n_merges})"
         require(merges is not None, f"{call} is None: is there a `return`?")
         require(isinstance(merges, dict), f"{call} is a {type(merges).__name__}, and must be a dict.")
@@ -308,18 +308,18 @@ def learned(step, cases):
 
 
 @about("train")
-def test_a_small_text(step):
+def test_a_small_text(subject):
     """From "low low lower lowest", it learns the seven merges of the chapter, as ids 256 to 262."""
-    calls_are_apart(step.train, ("ab ab", 1), ("cd cd", 1), ids_of_merges([("a", "b")]))
+    calls_are_apart(subject.train, ("ab ab", 1), ("cd cd", 1), ids_of_merges([("a", "b")]))
     right = ids_of_merges(LEARNED)
-    learned(step, [(SMALL, n, dict(list(right.items())[:n])) for n in (1, 2, 3, 5, 6, 7)])
+    learned(subject, [(SMALL, n, dict(list(right.items())[:n])) for n in (1, 2, 3, 5, 6, 7)])
 
 
 @about("train")
-def test_learning_ends(step):
+def test_learning_ends(subject):
     """Asked for no merges, it learns none, and it stops early when no word has a pair left."""
     learned(
-        step,
+        subject,
         (
             (SMALL, 0, {}),
             ("", 5, {}),
@@ -330,10 +330,10 @@ def test_learning_ends(step):
 
 
 @about("train")
-def test_no_merge_joins_words(step):
+def test_no_merge_joins_words(subject):
     """No merge joins two words, however often they follow each other."""
     learned(
-        step,
+        subject,
         (
             ("b.b.b.b. xy", 2, ids_of_merges([("x", "y"), (" ", "xy")])),
             ("of of of of ab", 3, ids_of_merges([("o", "f"), (" ", "of"), ("a", "b")])),
@@ -342,11 +342,11 @@ def test_no_merge_joins_words(step):
 
 
 @about("train")
-def test_learned_by_hugging_face(step, reference):
+def test_learned_by_hugging_face(subject, reference):
     """From a chapter of Moby Dick, it learns the same pairs as Hugging Face's trainer, in the same order."""
     text, pairs = reference["learned_text"].tobytes().decode(), [tuple(pair) for pair in reference["learned"].tolist()]
     right = {pair: new_id for new_id, pair in enumerate(pairs, start=256)}
-    ((*merges,),) = learned(step, [(text, len(pairs), right)])
+    ((*merges,),) = learned(subject, [(text, len(pairs), right)])
     equal([pair for pair, _ in merges], reference["learned"], "the pairs that train has learned")
 
 
@@ -356,18 +356,18 @@ def word_merges(*pairs):
     return merges, pieces_of(merges)
 
 
-def words_right(step, cases):
+def words_right(subject, cases):
     """Refuse unless ``encode_word`` gives the right pieces; a case is a word, merges, and its pieces."""
     for word, pairs, right in cases:
         merges, pieces = word_merges(*pairs)
         call = f"encode_word({word!r}, merges) with the merges {as_text(merges)}"
         ids = [pieces.index(piece.encode()) for piece in right]
-        yield call, lambda word=word, merges=merges: step.encode_word(word, merges.anew()), ids, merges
+        yield call, lambda word=word, merges=merges: subject.encode_word(word, merges.anew()), ids, merges
 
 
-def all_words_right(step, cases):
+def all_words_right(subject, cases):
     answers, refused = [], []
-    for call, make, right, merges in words_right(step, cases):
+    for call, make, right, merges in words_right(subject, cases):
         try:
             answers += all_right([(call, make, right)], merges)
         except Refusal as refusal:
@@ -377,10 +377,10 @@ def all_words_right(step, cases):
 
 
 @about("encode_word")
-def test_the_rank_decides(step):
+def test_the_rank_decides(subject):
     """The pair that was learned first is merged first, wherever in the word it stands."""
     all_words_right(
-        step,
+        subject,
         (
             ("abc", (("b", "c"), ("a", "b")), ("a", "bc")),
             ("abcd", (("b", "c"), ("a", "b"), ("c", "d"), ("ab", "cd")), ("a", "bc", "d")),
@@ -391,10 +391,10 @@ def test_the_rank_decides(step):
 
 
 @about("encode_word")
-def test_until_no_pair_is_known(step):
+def test_until_no_pair_is_known(subject):
     """It merges until no known pair is left; without merges, the ids are those of the bytes."""
     all_words_right(
-        step,
+        subject,
         (
             ("abcd", (), ("a", "b", "c", "d")),
             ("lowest", LEARNED, ("low", "e", "st")),
@@ -408,24 +408,24 @@ def test_until_no_pair_is_known(step):
 
 
 @about("encode_word")
-def test_the_bytes_are_utf8(step):
+def test_the_bytes_are_utf8(subject):
     """A character outside ASCII is several bytes, and each byte gets GPT-2's id, not its own value."""
     cases = {
         word: [BYTES.index(byte) for byte in word.encode()] for word in ("\n", " \t", "é", "日本", "\u00ad", "🙂", "~¡")
     }
     all_right(
-        (f"encode_word({word!r}, {{}})", lambda word=word: step.encode_word(word, {}), right)
+        (f"encode_word({word!r}, {{}})", lambda word=word: subject.encode_word(word, {}), right)
         for word, right in cases.items()
     )
 
 
-def encoded(step, reference, kind, merges):
+def encoded(subject, reference, kind, merges):
     """Refuse unless ``encode`` gives Hugging Face's ids for the recorded texts of a kind; return what it gives."""
     return all_right(
         [
             (
                 f"encode({text!r}, GPT2)",
-                lambda text=text: step.encode(text, merges.anew()),
+                lambda text=text: subject.encode(text, merges.anew()),
                 reference[f"ids/{kind}/{name}"].tolist(),
             )
             for name, text in texts(reference, kind)
@@ -435,31 +435,31 @@ def encoded(step, reference, kind, merges):
 
 
 @about("encode_word")
-def test_english(step, reference, gpt2):
+def test_english(subject, reference, gpt2):
     """With GPT-2's merges, English gets Hugging Face's ids; "Hello" and " Hello" are different tokens."""
-    for number, ids in enumerate(encoded(step, reference, "english", gpt2)):
+    for number, ids in enumerate(encoded(subject, reference, "english", gpt2)):
         equal(ids, reference[f"ids/english/{number}"], f"the ids of text {number}")
 
 
 @about("encode_word")
-def test_words_stay_apart(step, reference, gpt2):
+def test_words_stay_apart(subject, reference, gpt2):
     """Contractions, numbers, punctuation, spaces and line breaks are split as Hugging Face splits them."""
-    for number, ids in enumerate(encoded(step, reference, "words", gpt2)):
+    for number, ids in enumerate(encoded(subject, reference, "words", gpt2)):
         equal(ids, reference[f"ids/words/{number}"], f"the ids of text {number}")
 
 
 @about("encode_word")
-def test_beyond_ascii(step, reference, gpt2):
+def test_beyond_ascii(subject, reference, gpt2):
     """Accents, other alphabets, Chinese characters and emoji get Hugging Face's ids, too."""
-    for number, ids in enumerate(encoded(step, reference, "beyond", gpt2)):
+    for number, ids in enumerate(encoded(subject, reference, "beyond", gpt2)):
         equal(ids, reference[f"ids/beyond/{number}"], f"the ids of text {number}")
 
 
 @about("encode_word")
-def test_the_merges_stay(step):
+def test_the_merges_stay(subject):
     """The merges passed in are left unchanged."""
     merges = ids_of_merges(LEARNED)
-    step.encode("a low lowest é", merges)
+    subject.encode("a low lowest é", merges)
     same = list(merges.items()) == list(ids_of_merges(LEARNED).items())
     require(same, f"After encode, the merges that came in are {merges}: leave them as they are.")
 
@@ -476,34 +476,34 @@ def texts_right(calls):
 
 
 @about("decode")
-def test_decoding(step, reference, gpt2):
+def test_decoding(subject, reference, gpt2):
     """It turns Hugging Face's ids back into their text."""
     one, other = ids_of_merges([("x", "y")]), ids_of_merges([("y", "z")])
-    calls_are_apart(step.decode, ([256], one), ([256], other), "xy")
+    calls_are_apart(subject.decode, ([256], one), ([256], other), "xy")
     ids = {text: reference[f"ids/beyond/{name}"].tolist() for name, text in texts(reference, "beyond")}
     texts_right(
-        (f"decode({ids[text]}, GPT2)", lambda text=text: step.decode(list(ids[text]), gpt2), text) for text in ids
+        (f"decode({ids[text]}, GPT2)", lambda text=text: subject.decode(list(ids[text]), gpt2), text) for text in ids
     )
 
 
 @about("decode")
-def test_half_a_character(step):
+def test_half_a_character(subject):
     """Bytes that form no character become the replacement character, and the rest of the text is kept."""
     euro = [BYTES.index(byte) for byte in "€".encode()]
     merges = {(euro[0], euro[1]): 256}
     cases = ((euro[:2], "\ufffd"), ([0, *euro[1:], 0], "!\ufffd\ufffd!"), ([256, euro[2], 256, 0], "€\ufffd!"))
     texts_right(
-        (f"decode({ids}, merges)", lambda ids=ids: step.decode(list(ids), merges), right) for ids, right in cases
+        (f"decode({ids}, merges)", lambda ids=ids: subject.decode(list(ids), merges), right) for ids, right in cases
     )
 
 
 @about("decode")
-def test_round_trip(step):
+def test_round_trip(subject):
     """Encoding and decoding gives the same text back, with another text's merges or with none."""
     for merges in (ids_of_merges(LEARNED), Merges()):
         for text in (AWKWARD, "", " ", "low\r\n\x00\x7f\x1c", "\u200b\u017f\ufffd\U0010ffff", "слово lowest"):
             call = f"decode(encode({text!r}, merges), merges)"
-            is_value(call, step.decode(step.encode(text, merges.anew()), merges), text)
+            is_value(call, subject.decode(subject.encode(text, merges.anew()), merges), text)
 
 
 def drawn_text(draw, letters):
@@ -513,18 +513,18 @@ def drawn_text(draw, letters):
 
 @pytest.mark.drawn
 @about("train")
-def test_other_learning(step, solution, draw):
+def test_other_learning(subject, solution, draw):
     """From a random text, it learns what the solution learns."""
     text, n_merges = drawn_text(draw, AWKWARD), draw.whole("merges", 1, 40)
-    learned(step, [(text, n_merges, solution.train(text, n_merges))])
+    learned(subject, [(text, n_merges, solution.train(text, n_merges))])
 
 
 @pytest.mark.drawn
 @about("encode_word")
-def test_other_texts(step, solution, draw):
+def test_other_texts(subject, solution, draw):
     """A random text gets the solution's ids, with merges learned from another."""
     merges = Merges(solution.train(drawn_text(draw, AWKWARD), draw.whole("merges", 1, 60)))
     text = drawn_text(draw, AWKWARD)
     right = solution.encode(text, merges)
-    all_right([("encode(text, merges)", lambda: step.encode(text, merges.anew()), right)], merges)
-    is_value("decode of these ids", step.decode(right, merges), text)
+    all_right([("encode(text, merges)", lambda: subject.encode(text, merges.anew()), right)], merges)
+    is_value("decode of these ids", subject.decode(right, merges), text)

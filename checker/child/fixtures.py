@@ -32,13 +32,13 @@ def step_of(path: Path) -> Step:
 
 
 @pytest.fixture(scope="module")
-def step(request: pytest.FixtureRequest) -> ModuleType:
-    """Return the module that is checked: one of the subjects of a check or, without any, the solution."""
+def subject(request: pytest.FixtureRequest) -> ModuleType:
+    """Return the subject of a claim: one of a check's or, without a check, the solution."""
     subjects = request.config.stash.get(SUBJECTS, {})
     if subjects:
         return subjects[request.param]
-    its_step = step_of(request.path)
-    return load_step(its_step, f"checked.{its_step.name}", its_step.read_solution(), str(its_step.solution_file))
+    step = step_of(request.path)
+    return load_step(step, f"checked.{step.name}", step.read_solution(), str(step.solution_file))
 
 
 @pytest.fixture(scope="module")

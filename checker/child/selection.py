@@ -27,7 +27,7 @@ SUBJECTS = pytest.StashKey[Mapping[str, ModuleType]]()
 
 def subject_of(item: pytest.Function) -> str:
     """Return the name of the subject that a claim runs on."""
-    return str(item.callspec.params["step"])
+    return str(item.callspec.params["subject"])
 
 
 def about_of(item: pytest.Function) -> str:
@@ -37,7 +37,7 @@ def about_of(item: pytest.Function) -> str:
 
 def claim_of(item: pytest.Function) -> str:
     """Return the name of a claim: its function's name and its parameters, except for the subject."""
-    values = [str(value) for name, value in item.callspec.params.items() if name != "step"]
+    values = [str(value) for name, value in item.callspec.params.items() if name != "subject"]
     return item.originalname + (f"[{'-'.join(values)}]" if values else "")
 
 
@@ -74,8 +74,8 @@ class Selection:
 
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
         """Parametrize every claim with the subjects."""
-        if "step" in metafunc.fixturenames:
-            metafunc.parametrize("step", list(self.claims_to_run.subjects), scope="module", indirect=True)
+        if "subject" in metafunc.fixturenames:
+            metafunc.parametrize("subject", list(self.claims_to_run.subjects), scope="module", indirect=True)
         if self.claims_to_run.stage is Stage.DRAWN and "draw" in metafunc.fixturenames:
             metafunc.parametrize("draw", self.claims_to_run.seeds, indirect=True)
 

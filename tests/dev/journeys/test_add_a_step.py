@@ -28,9 +28,9 @@ from checker.claims import about, equal
 
 
 @about("doubled")
-def test_doubled(step):
+def test_doubled(subject):
     """Every number is there twice."""
-    equal(step.doubled(np.array([1.0, -2.5])), np.array([2.0, -5.0]), whose="the right number")
+    equal(subject.doubled(np.array([1.0, -2.5])), np.array([2.0, -5.0]), whose="the right number")
 '''
 ATTEMPTS = '''\
 """Step 98: what people write instead."""

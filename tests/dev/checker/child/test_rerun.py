@@ -21,7 +21,7 @@ class Late:
         self.is_eager, self.at_once, self.runs = False, at_once, []
         self.kept = functools.cache(lambda: self.runs.append("computed"))
         self.draw = Draw(3)
-        self.funcargs = {"draw": self.draw, "kept": self.kept, "step": object()}
+        self.funcargs = {"draw": self.draw, "kept": self.kept, "subject": object()}
         monkeypatch.setitem(sys.modules, "checker.max_adapter.runtime", SimpleNamespace(eagerly=self.eagerly))
 
     @contextmanager

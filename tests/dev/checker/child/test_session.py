@@ -21,34 +21,34 @@ import pytest
 from checker.claims.vocabulary import about, require
 
 @about("double")
-def test_double(step):
+def test_double(subject):
     """It doubles a number.
 
     Twice.
     """
-    seen = step.double(2)
+    seen = subject.double(2)
     require(seen == 4, f"double(2) is {seen}.", seen)
 
 @pytest.mark.drawn
 @about("double")
-def test_any(step, draw):
+def test_any(subject, draw):
     """It doubles any number."""
     number = draw.whole("number", 10, 99)
-    require(step.double(number) == 2 * number, "It is off.")
+    require(subject.double(number) == 2 * number, "It is off.")
 
 @pytest.mark.compiled
 @about("double")
-def test_compiled(step):
+def test_compiled(subject):
     """It doubles once MAX has compiled it."""
-    step.compiled()
+    subject.compiled()
 
 @about("recorded")
-def test_recorded(step, reference):
+def test_recorded(subject, reference):
     """It doubles what is recorded."""
 
-def test_last(step):
+def test_last(subject):
     """It can be called once more."""
-    step.double(2)
+    subject.double(2)
 '''
 
 
