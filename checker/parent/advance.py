@@ -31,7 +31,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from checker.compiling import Compiler
-from checker.parent import words
+from checker.parent import sentences
 from checker.parent.effects import (
     CloseView,
     Effect,
@@ -163,7 +163,7 @@ def _claim_ended_on_gpu(state: State, claim: events.ClaimEnded) -> StateAndEffec
     state, rows = rows_of_claims(state, [claim])
     if claim.mark is not Mark.FAIL:
         return state, rows
-    return state, [*rows, words.only_the_gpu_disagrees(claim)]
+    return state, [*rows, sentences.only_the_gpu_disagrees(claim)]
 
 
 def _hold(state: State, claim: events.ClaimEnded) -> StateAndEffects:
@@ -180,7 +180,7 @@ def _stage_ended(state: State, event: events.StageEnded) -> StateAndEffects:
     stage = event.stage
     state = replace(state, ended_stages=state.ended_stages | {stage})
     if stage is Stage.DRAWN and state.only_compiling_is_left:
-        return replace(state, pass_was_said=True), [words.outputs_match(state)]
+        return replace(state, pass_was_said=True), [sentences.outputs_match(state)]
     some_are_traced = Mark.TRACED in state.marks  # else nothing has to be compiled, and a verdict follows
     if stage is Stage.TRACING and state.only_compiling_is_left and some_are_traced and state.context.saves_progress:
         return replace(state, phase=Phase.PASSED_UNCOMPILED), [SavePass(compiled=False)]
@@ -192,9 +192,9 @@ def _not_saved(state: State, event: events.NotSaved) -> StateAndEffects:
     was_said = state.why_not_saved == event.reason
     state = replace(state, why_not_saved=event.reason)
     if event.error:
-        return state, [] if was_said else [words.progress_was_not_saved(event)]
+        return state, [] if was_said else [sentences.progress_was_not_saved(event)]
     if state.verdict:
-        return state, [words.pass_was_not_saved(state)]
+        return state, [sentences.pass_was_not_saved(state)]
     return state, []
 
 
@@ -215,7 +215,7 @@ def _ticked(state: State) -> StateAndEffects:
         return state, []
     if state.phase is not Phase.PASSED_UNCOMPILED:
         return state, [compiling]
-    return replace(state, phase=Phase.GOING_ON), [words.step_is_complete(state), compiling]
+    return replace(state, phase=Phase.GOING_ON), [sentences.step_is_complete(state), compiling]
 
 
 # ---------------------------------------------------------------- the end
@@ -233,9 +233,9 @@ def _end(state: State, event: EndEvent) -> StateAndEffects:
 def _words_after_verdict(state: State, event: EndEvent) -> list[Words]:
     """Return words for claims on a GPU, which follow the verdict, if they do not come to their end."""
     if isinstance(event, events.CheckFailed):
-        return [Words(words.no_verdict(event.reason))]
+        return [Words(sentences.no_verdict(event.reason))]
     if state.pass_stands and state.phase is Phase.ON_GPU and not isinstance(event, events.Ended):
-        return [Words(words.GPU_WAS_CUT_SHORT)]
+        return [Words(sentences.GPU_WAS_CUT_SHORT)]
     return []
 
 
@@ -244,7 +244,7 @@ def _give_verdict(state: State, event: EndEvent, phase_after: Phase) -> StateAnd
     verdict = decide(state, event)
     saving = _what_to_save(state, verdict)
     state, rows = _show_held_claims(state)
-    lines = words.last_lines(state, verdict)
+    lines = sentences.last_lines(state, verdict)
     return replace(state, phase=phase_after, verdict=verdict), [*saving, *rows, *lines]
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from checker.course.reading import Location, location_in
-from checker.parent import words
+from checker.parent import sentences
 from checker.parent.effects import Explanation
 from checker.parent.state import Blames, State, Tried, Verdict, VerdictKind
 from checker.protocol import events
@@ -18,13 +18,15 @@ def decide(state: State, event: EndEvent) -> Verdict:
     """Return the verdict on a file at an event after which nothing more is tried that could change it."""
     match event:
         case events.FileOpened():
-            return Verdict(VerdictKind.FAIL, sentences=(words.nothing_to_try(state, event.file),))
+            return Verdict(VerdictKind.FAIL, sentences=(sentences.nothing_to_try(state, event.file),))
         case events.FileRefused():
             return _on_refusal(event)
         case events.Unloadable():
             return _on_unloadable(state, event)
         case events.CheckFailed():
-            return _incomplete(state, CutShort(event.reason, None, words.no_verdict(event.reason), Blames.NOT_THE_FILE))
+            return _incomplete(
+                state, CutShort(event.reason, None, sentences.no_verdict(event.reason), Blames.NOT_THE_FILE)
+            )
         case events.Died():
             return _on_death(state, event)
         case events.Late():
@@ -40,7 +42,7 @@ def _all_tried(state: State) -> Verdict:
     if state.has_failed:
         return _failed(state)
     if state.to_write:
-        return Verdict(VerdictKind.FAIL, sentences=(words.still_to_write(state),))
+        return Verdict(VerdictKind.FAIL, sentences=(sentences.still_to_write(state),))
     if state.not_tried:
         reason = f"{', '.join(state.not_tried)} did not run. Does the file stop the check?"
         return _undecided(state, reason, blames=Blames.FILE)
@@ -62,7 +64,7 @@ def _on_unloadable(state: State, event: events.Unloadable) -> Verdict:
     """Return the verdict on a file that cannot be loaded."""
     if state.another_max_is_to_blame(event.why):
         return Verdict(VerdictKind.FAIL, (Explanation(state.context.why_another_max),))
-    why = Explanation(words.why_unloadable(state, event), location=event.why.location)
+    why = Explanation(sentences.why_unloadable(state, event), location=event.why.location)
     return Verdict(VerdictKind.FAIL, (why,), blames=Blames.FILE)
 
 
@@ -96,14 +98,14 @@ def _undecided(
 ) -> Verdict:
     """Return the verdict on a file if some claims were not tried and none has failed; an earlier pass stands."""
     if state.pass_stands:
-        return Verdict(VerdictKind.PASS, sentences=(f"Not compiled: {reason}", words.pass_is_kept_or_not(state)))
-    return Verdict(VerdictKind.FAIL, (Explanation(words.no_verdict(reason), location=location),), blames=blames)
+        return Verdict(VerdictKind.PASS, sentences=(f"Not compiled: {reason}", sentences.pass_is_kept_or_not(state)))
+    return Verdict(VerdictKind.FAIL, (Explanation(sentences.no_verdict(reason), location=location),), blames=blames)
 
 
 def _on_interrupt(state: State) -> Verdict:
     """Return the verdict on a check that Ctrl-C ended."""
     kind = VerdictKind.PASS if state.pass_stands and not state.has_failed else VerdictKind.INTERRUPTED
-    return Verdict(kind, sentences=(words.interrupted(state, kind),))
+    return Verdict(kind, sentences=(sentences.interrupted(state, kind),))
 
 
 def _on_death(state: State, died: events.Died) -> Verdict:
@@ -113,16 +115,18 @@ def _on_death(state: State, died: events.Died) -> Verdict:
     """
     is_of_file = died.activity is Activity.COMPUTING and not died.ended_by_others
     blames = Blames.FILE_OR_CHANCE if is_of_file else Blames.NOT_THE_FILE
-    after_failure = words.cut_short(words.how_it_ended(state, died))
-    return _incomplete(state, CutShort(words.why_it_ended(state, died), _line_of_crash(state), after_failure, blames))
+    after_failure = sentences.cut_short(sentences.how_it_ended(state, died))
+    return _incomplete(
+        state, CutShort(sentences.why_it_ended(state, died), _line_of_crash(state), after_failure, blames)
+    )
 
 
 def _on_late(state: State, late: events.Late) -> Verdict:
     """Return the verdict on a check whose child has reached a limit, for which a busy machine may be to blame."""
     is_of_file = late.limit in (Limit.COMPUTING, Limit.WAITING) and not late.load_if_busy
     blames = Blames.FILE_OR_CHANCE if is_of_file else Blames.NOT_THE_FILE
-    after_failure = words.cut_short(words.which_limit(state, late))
-    return _incomplete(state, CutShort(words.why_it_is_late(state, late), late.location, after_failure, blames))
+    after_failure = sentences.cut_short(sentences.which_limit(state, late))
+    return _incomplete(state, CutShort(sentences.why_it_is_late(state, late), late.location, after_failure, blames))
 
 
 def _line_of_crash(state: State) -> Location | None:

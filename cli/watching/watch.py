@@ -20,8 +20,8 @@ from checker.course.steps import Step, all_steps, relative_path
 from checker.errors import INTERRUPTED, UserError, exit_on_termination
 from checker.parent.check import Check
 from checker.parent.printer import Printer
+from checker.parent.sentences import pass_is_kept_or_not
 from checker.parent.state import Blames, Tried, VerdictKind
-from checker.parent.words import pass_is_kept_or_not
 from checker.protocol.job import Options
 from checker.terminal import Terminal
 from cli import compare, hint
