@@ -1,6 +1,6 @@
 """Outcomes: what one claim said of one subject, and when two outcomes are the same.
 
-A claim observes numbers, of which a sketch is kept, or the words of a refusal, or an error.
+A claim observes numbers, of which a sketch is kept, or a text, or an error.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ WRONG_CALL = re.compile(r"(\w+(?:\.\w+)*?)(?P<init>\.__init__)?\(\) (?:takes|got
 
 
 @dataclass(frozen=True)
-class RefusalWords:
-    """The words with which a claim refused a value."""
+class ObservedText:
+    """What a claim refused, as text: a value, or words of the claim for it."""
 
-    words: str
+    text: str
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class RaisedError:
     function: str = field(default="", compare=False)
 
     @property
-    def words(self) -> str:
+    def as_printed(self) -> str:
         """The error as Python prints it."""
         return f"{self.kind}: {self.text}"
 
@@ -81,7 +81,7 @@ def raised_error(error: BaseException) -> RaisedError:
     return RaisedError(type(error).__name__, str(error), name or "", function)
 
 
-Observation = Sketch | RefusalWords | RaisedError
+Observation = Sketch | ObservedText | RaisedError
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ class Outcome:
         mark: ``pass``, ``fail``, ``waits`` (for a blank that is not written) or ``traced`` (all but compiled).
         reason: why the claim does not pass.
         location: the place in the file that the reason is about.
-        observation: the numbers that did not fit, the words of a refusal, or the error; mistakes are told apart by it.
+        observation: the numbers that did not fit, a text, or the error; mistakes are told apart by it.
         about: the label of the blank that the claim is about.
         comparison: the numbers that ``--show`` shows.
         is_about_values: whether the reason tells what the code computed, not which error it raised.
@@ -123,9 +123,11 @@ class Outcome:
         return isinstance(self.observation, RaisedError)
 
     @property
-    def words(self) -> str:
-        """The words of a refusal or of an error; nothing if numbers were observed."""
-        return self.observation.words if isinstance(self.observation, RefusalWords | RaisedError) else ""
+    def observed_text(self) -> str:
+        """The text that was observed, or the error as Python prints it; nothing if numbers were observed."""
+        if isinstance(self.observation, ObservedText):
+            return self.observation.text
+        return self.observation.as_printed if isinstance(self.observation, RaisedError) else ""
 
     @property
     def _error_key(self) -> str:

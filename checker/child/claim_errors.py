@@ -10,7 +10,7 @@ import numpy as np
 from checker.claims.vocabulary import Refusal
 from checker.diagnosis.frames import function_and_line
 from checker.numeric.sketches import sketch
-from checker.outcomes import Observation, Outcome, RefusalWords, raised_error, with_printable_message, words_of_wait
+from checker.outcomes import Observation, ObservedText, Outcome, raised_error, with_printable_message, words_of_wait
 from checker.stages import Mark
 
 
@@ -51,10 +51,10 @@ def _outcome_of_refusal(refusal: Refusal, path: str, about: str) -> Outcome:
 
 
 def _observation(observed: object) -> Observation:
-    """Return the observation of a refusal: the sketch of an array, or the words of anything else."""
+    """Return the observation of a refusal: the sketch of an array, or anything else as text."""
     if isinstance(observed, np.ndarray):
         return sketch(observed)
-    return RefusalWords(observed if isinstance(observed, str) else repr(observed))
+    return ObservedText(observed if isinstance(observed, str) else repr(observed))
 
 
 def _outcome_of_error(error: BaseException, path: str, about: str) -> Outcome:

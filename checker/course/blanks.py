@@ -21,7 +21,7 @@ from checker.course.source import Source
 from checker.course.steps import Step
 
 TODO = "# TODO: "  # begins the comment of a blank in the skeleton, which begins with "# " in the solution
-COMMENT = re.compile(r"^(?P<indent> +)# (?P<words>.*\((?P<length>\d+) lines?\))$")
+COMMENT = re.compile(r"^(?P<indent> +)# (?P<instruction>.*\((?P<length>\d+) lines?\))$")
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Blank:
     """One thing to write: lines ``first`` (the comment) to ``last`` of the solution, counted from 1."""
 
     function: str  # qualified: "GPT2MultiHeadAttention._attn"
-    words: str
+    instruction: str
     length: int
     first: int
     last: int
@@ -75,13 +75,13 @@ def find_blanks(solution: Source, language: Language = PYTHON) -> tuple[Blank, .
             continue
         around = [name for name, function in functions.items() if function.def_line < number <= function.last]
         if not around:
-            raise ValueError(f"line {number}: the blank {match['words']!r} is not inside a function")
+            raise ValueError(f"line {number}: the blank {match['instruction']!r} is not inside a function")
         body = _code_lines(lines, number, functions[around[-1]].last)
         length = int(match["length"])
         rest = body[length:]
         if len(body) < length or (rest and not lines[rest[0] - 1].startswith(f"{match['indent']}return ")):
             raise ValueError(f"line {number}: the blank says {length} lines, its body has {len(body)}")
-        blank = Blank(around[-1], match["words"], length, number, body[length - 1])
+        blank = Blank(around[-1], match["instruction"], length, number, body[length - 1])
         if any(other.function == blank.function for other in blanks):
             raise ValueError(f"line {number}: {blank.function} has two blanks; a function has one")
         if any(other.label == blank.label for other in blanks):
@@ -101,7 +101,7 @@ def skeleton(solution: Source, language: Language = PYTHON, written: Collection[
     lines = list(solution.lines)
     for blank in reversed([blank for blank in find_blanks(solution, language) if blank.label not in written]):
         indent = lines[blank.first - 1][: -len(lines[blank.first - 1].lstrip())]
-        todo = [f"{indent}{TODO}{blank.words}", f"{indent}{language.stop_statement}"]
+        todo = [f"{indent}{TODO}{blank.instruction}", f"{indent}{language.stop_statement}"]
         lines[blank.first - 1 : blank.last] = todo
     return "\n".join(lines)
 
@@ -131,7 +131,7 @@ def what_to_do(unwritten: Unwritten, stop: str) -> str:
         return what_to_do_about_missing(unwritten.blank.function)
     if unwritten.started:
         return f"line {unwritten.line} still says {stop}: delete that line"
-    return f"line {unwritten.line}: {unwritten.blank.words}"
+    return f"line {unwritten.line}: {unwritten.blank.instruction}"
 
 
 def what_to_do_about_missing(function: str, likely_name: str = "") -> str:

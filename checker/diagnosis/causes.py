@@ -58,7 +58,7 @@ def _sentence_on_missing_name(outcome: Outcome, error: RaisedError, solution: So
     """Return a sentence on a name that the file does not define."""
     imports = imports_of(solution)
     if error.missing_name in imports:
-        return f"{error.words}. {NOT_IMPORTED.format(imports[error.missing_name])}"
+        return f"{error.as_printed}. {NOT_IMPORTED.format(imports[error.missing_name])}"
     sentence = outcome.reason if outcome.reason.endswith((".", "?")) else f"{outcome.reason}."
     if error.missing_name in PYTHON.functions(solution):
         return f"{sentence} The step gives it, outside the blanks: look at the skeleton in its chapter."

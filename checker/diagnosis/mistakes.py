@@ -30,7 +30,7 @@ from checker.course.source import Source
 from checker.course.steps import Step
 from checker.files import digest
 from checker.numeric.sketches import Sketch
-from checker.outcomes import Observation, Outcome, Outcomes, RaisedError, RefusalWords, agrees, failed_outcomes
+from checker.outcomes import Observation, ObservedText, Outcome, Outcomes, RaisedError, agrees, failed_outcomes
 from checker.stages import Mark
 
 ANY_INDEX = re.compile(r"(?<=gather index )-?\d+")  # of several wrong ones, MAX names that which a thread meets first
@@ -182,8 +182,8 @@ def _how_unlike(outcomes: Outcomes, answers: Outcomes) -> float:
     """Return how differently two sets of errors are worded: 0 if all are alike, and up to 1 more for each claim."""
     unlike = 0.0
     for claim, outcome in outcomes.items():
-        if claim in answers and outcome.words != answers[claim].words:
-            unlike += 1 - SequenceMatcher(a=outcome.words, b=answers[claim].words).ratio()
+        if claim in answers and outcome.observed_text != answers[claim].observed_text:
+            unlike += 1 - SequenceMatcher(a=outcome.observed_text, b=answers[claim].observed_text).ratio()
     return unlike
 
 
@@ -197,12 +197,12 @@ def agrees_to_the_letter(outcomes: Outcomes, answers: Outcomes) -> bool:
     """Return whether a mistake raises errors of some ``outcomes``, and all of these with the same sizes."""
     errors = {claim: outcome for claim, outcome in outcomes.items() if outcome.is_error}
     pairs = [(error, answers[claim]) for claim, error in errors.items() if agrees(error, answers.get(claim))]
-    return bool(pairs) and all(_words_without_index(error) == _words_without_index(answer) for error, answer in pairs)
+    return bool(pairs) and all(_text_without_index(error) == _text_without_index(answer) for error, answer in pairs)
 
 
-def _words_without_index(outcome: Outcome) -> str:
-    """Return the words of an error without an index, which differs from run to run."""
-    return ANY_INDEX.sub("", outcome.words)
+def _text_without_index(outcome: Outcome) -> str:
+    """Return an error without an index, which differs from run to run."""
+    return ANY_INDEX.sub("", outcome.observed_text)
 
 
 def read_answers(step: Step) -> Answers | None:
@@ -248,8 +248,8 @@ def _as_json(observation: Observation | None) -> dict[str, Any] | None:
         case Sketch():
             sums = base64.b64encode(observation.sums.tobytes()).decode()
             return {"dtype": observation.dtype, "shape": observation.shape, "odd": observation.odd, "sums": sums}
-        case RefusalWords():
-            return {"said": observation.words}
+        case ObservedText():
+            return {"said": observation.text}
         case RaisedError():
             return {"raised": observation.kind, "text": observation.text}
     return None
@@ -260,8 +260,8 @@ def _from_json(kept: dict[str, Any] | None, *, overflows: bool) -> Observation |
     match kept:
         case {"dtype": dtype, "shape": shape, "odd": odd, "sums": sums}:
             return Sketch(dtype, tuple(shape), odd, np.frombuffer(base64.b64decode(sums), np.float32), overflows)
-        case {"said": words}:
-            return RefusalWords(words)
+        case {"said": text}:
+            return ObservedText(text)
         case {"raised": kind, "text": text}:
             return RaisedError(kind, text)
     return None

@@ -69,7 +69,7 @@ def test_the_untouched_skeleton_is_refused_at_once(step: Step, learner):
     check = learner.check(step.task, status=1)
     for blank in blanks_of(step):
         assert blank.label in check.stdout
-        assert blank.words in " ".join(check.stdout.split())
+        assert blank.instruction in " ".join(check.stdout.split())
     assert "MAX" not in check.stderr
 
 

@@ -6,7 +6,7 @@ import pytest
 from checker.child.claim_errors import fault_of_check, outcome_of
 from checker.claims.vocabulary import Refusal
 from checker.numeric.sketches import sketch
-from checker.outcomes import RaisedError, RefusalWords
+from checker.outcomes import ObservedText, RaisedError
 from checker.stages import Mark
 
 PATH = "steps/step_90.py"
@@ -14,7 +14,7 @@ NUMBERS = np.arange(3.0)
 
 
 @pytest.mark.parametrize(
-    ("seen", "observation"), [(NUMBERS, sketch(NUMBERS)), ("words", RefusalWords("words")), (3, RefusalWords("3"))]
+    ("seen", "observation"), [(NUMBERS, sketch(NUMBERS)), ("words", ObservedText("words")), (3, ObservedText("3"))]
 )
 def test_what_a_refusal_has_seen_tells_mistakes_apart(seen, observation):
     outcome = outcome_of(Refusal("It is off.", seen), PATH, "f")

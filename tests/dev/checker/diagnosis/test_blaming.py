@@ -12,7 +12,7 @@ from checker.diagnosis.findings import finding_on
 from checker.diagnosis.grafting import LearnersFile
 from checker.diagnosis.mistake_finder import Mistake, MistakeFinder
 from checker.diagnosis.mistakes import KnownMistakes
-from checker.outcomes import Outcome, RaisedError, RefusalWords
+from checker.outcomes import ObservedText, Outcome, RaisedError
 from checker.stages import Mark
 
 OFF_BY_ONE = "The mask is off by one."
@@ -50,7 +50,7 @@ def test_a_copy_is_said_with_what_was_measured_and_is_no_known_mistake():
 def test_a_mistake_that_fails_what_the_only_function_passes_is_not_named(other_mark, mistake):
     """In a step with one blank, what the claims have said of the file is what they say of its function alone."""
     source = "def f(x): return x\n"
-    refusal = Outcome(Mark.FAIL, observation=RefusalWords("3"), about="f")
+    refusal = Outcome(Mark.FAIL, observation=ObservedText("3"), about="f")
     of_mistake = {"a claim": refusal, "another": refusal}
     known = KnownMistakes(find_step("w01"), {"It is off.": of_mistake})
     known.lies_in, known.edits = {"It is off.": {"f"}}, {"It is off.": {}}
@@ -65,7 +65,7 @@ def test_functions_are_blamed_in_the_order_of_the_blanks_whichever_claim_comes_f
     source = "class C: pass\n\ndef f(x): return x\n\ndef g(x): return x\n"
     file = LearnersFile(Source(source), "", Source(source), "", "", {"f": "f", "g": "g"}, [])
     finder = MistakeFinder(file, KnownMistakes.unanswered(find_step("w01")))
-    outcomes = {claim: Outcome(Mark.FAIL, observation=RefusalWords("3"), about=claim[-1]) for claim in order}
+    outcomes = {claim: Outcome(Mark.FAIL, observation=ObservedText("3"), about=claim[-1]) for claim in order}
     diagnosis = Blamer(file, finder, (), Trials({})).diagnose(outcomes, None)
     assert [blame.label for blame in diagnosis.blames] == ["C", "f", "g"]
 
@@ -75,7 +75,7 @@ def test_what_the_only_wrong_function_passes_alone_waits_for_no_function():
     right = "def f(x): return g(x)\n\ndef g(x): return x\n"
     file = LearnersFile(Source(mine), "", Source(right), "", "", {"f": "f", "g": "g"}, [])
     finder = MistakeFinder(file, KnownMistakes.unanswered(find_step("w01")))
-    failed = Outcome(Mark.FAIL, "it is -3.", observation=RefusalWords("-3"), about="f")
+    failed = Outcome(Mark.FAIL, "it is -3.", observation=ObservedText("-3"), about="f")
     passed = {"f": {"by chance": Outcome(Mark.PASS, about="f")}}
     diagnosis = Blamer(file, finder, (), Trials(passed)).diagnose({"always": failed, "by chance": failed}, None)
     assert [(finding.claim, finding.mark) for finding in diagnosis.findings] == [

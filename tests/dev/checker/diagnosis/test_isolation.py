@@ -5,7 +5,7 @@ import pytest
 from checker.course.source import Source
 from checker.diagnosis.grafting import LearnersFile
 from checker.diagnosis.isolation import Isolation
-from checker.outcomes import Outcome, RefusalWords, failed_outcomes, raised_error
+from checker.outcomes import ObservedText, Outcome, failed_outcomes, raised_error
 from checker.stages import Mark
 
 SOLUTION = """\
@@ -51,7 +51,7 @@ def outcome_of(claim, names):
         return Outcome(Mark.FAIL, observation=raised_error(error), about=about)
     if value == right:
         return Outcome(Mark.PASS, about=about)
-    return Outcome(Mark.FAIL, observation=RefusalWords(str(value)), about=about)
+    return Outcome(Mark.FAIL, observation=ObservedText(str(value)), about=about)
 
 
 def judgments_of(edits):
@@ -69,7 +69,7 @@ def judgments_of(edits):
 
 
 def words_of(outcomes):
-    return {claim: outcome.words or str(outcome.mark) for claim, outcome in outcomes.items()}
+    return {claim: outcome.observed_text or str(outcome.mark) for claim, outcome in outcomes.items()}
 
 
 FIRST, SECOND, THIRD = "return b(x) + c(x)", "return 2 * x", "return x + 1"

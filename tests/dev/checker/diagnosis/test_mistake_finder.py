@@ -9,7 +9,7 @@ from checker.course.steps import find_step
 from checker.diagnosis.grafting import LearnersFile
 from checker.diagnosis.mistake_finder import Mistake, MistakeFinder
 from checker.diagnosis.mistakes import KnownMistakes
-from checker.outcomes import Outcome, RaisedError, RefusalWords
+from checker.outcomes import ObservedText, Outcome, RaisedError
 from checker.stages import Mark
 
 FILE = LearnersFile(Source(""), "", Source(""), "", "", {"f": "f", "g": "g", "h": "h"}, [])
@@ -27,7 +27,7 @@ def test_a_mistake_that_calls_f_is_possible_in_a_function_that_calls_it_and_not_
 
 
 def test_a_claim_that_was_not_recorded_of_a_mistake_tells_nothing():
-    number = Outcome(Mark.FAIL, observation=RefusalWords("3"), about="f")
+    number = Outcome(Mark.FAIL, observation=ObservedText("3"), about="f")
     error = Outcome(Mark.FAIL, observation=RaisedError("E", "…"), about="g")
     known = KnownMistakes(find_step("w01"), {"it": {"a number": number}})
     known.lies_in, known.edits = {"it": {"f"}}, {"it": {}}
@@ -52,7 +52,7 @@ OF_AN_ERROR = {"g": Mistake("it"), "h": None}
 @pytest.mark.parametrize("order", [["of f", "of it"], ["of it", "of f"]])
 def test_errors_of_the_last_blank_count_wherever_its_claims_stand(about, mistake, order):
     """All functions meet in the last one; of ``g``, another way to put a file together may be the cause."""
-    number = Outcome(Mark.FAIL, observation=RefusalWords("3"), about="f")
+    number = Outcome(Mark.FAIL, observation=ObservedText("3"), about="f")
     mine, its = (Outcome(Mark.FAIL, observation=RaisedError(kind, "…"), about=about) for kind in ("E", "F"))
     known = KnownMistakes(find_step("w01"), {"it": {"of f": number, "of it": its}})
     known.lies_in, known.edits = {"it": {"f"}}, {"it": {}}
