@@ -71,6 +71,13 @@ def test_tasks_of_the_container_and_of_the_editor_are_the_courses():
         assert_is_task(shlex.join(words))
 
 
+def test_pixi_starts_no_task_where_a_program_is_meant():
+    """One of the tasks is called python, and pixi looks for a task first."""
+    pages = [ROOT / "run", *(ROOT / "book" / "src").glob("*.md")]
+    wrong = r"pixi run (?:--environment \w+ )?python\b(?! -c)"
+    assert [path.name for path in pages if re.search(wrong, path.read_text())] == []
+
+
 @pytest.mark.parametrize("path", [*ROOT.glob("*.md"), *GITHUB.glob("*.md")], ids=lambda path: path.name)
 def test_commands_and_places_that_a_page_names_exist(path):
     assert {*re.findall(r"(?:\./run|pixi run) ([a-z][\w-]*)", path.read_text())} <= read_tasks().keys()
