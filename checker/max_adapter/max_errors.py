@@ -28,7 +28,7 @@ FOR_PRODUCTS = (
 NO_BROADCAST = r"could not be broadcast|neither equivalent nor"
 FROM_THE_LAST = "From the last axis on, sizes must be equal, or one of them 1."
 OUTSIDE = r"^(?!.*(gather index|num_)).*(out of bounds|out of range for)"
-PLACES = "An axis of size n, or a table of n rows, has the places 0 to n - 1."
+PLACES = "An axis of size n, or a table of n rows, has indices 0 to n - 1."
 #: What MAX and Python say where a number is wanted of a tensor that is part of a graph.
 NO_NUMBERS_YET = r"realize tensor before|or a real number, not 'Tensor'"
 CONDITION = r"\b(if|while|assert|and|or|not)\b"  # in a statement
