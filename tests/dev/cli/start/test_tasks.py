@@ -139,7 +139,7 @@ print(*sorted(heavy & {{name.partition(".")[0] for name in sys.modules}}), sep="
     ("arguments", "pixi"),
     [
         (["generate", "say --help twice"], "<run> <generate> <say --help twice>"),
-        (["generate", "--help"], "<run> <--environment> <default> <python3> <-m> <cli.start.tasks> <generate> <--help>"),
+        (["chat", "--help"], "<run> <--environment> <default> <python3> <-m> <cli.start.tasks> <chat> <--help>"),
         ([], "<task> <list>"),
     ],
 )
