@@ -10,6 +10,7 @@ from tools.book_maker.values.arithmetic import decode_bytes, llama_weights, matr
 from tools.book_maker.values.book_values import kernels, ladder, llama, peers, sizes, speed
 
 NAME = "Intel(R) Xeon(R) Processor, AVX-512, 2 cores"  # all of it in one run of one day
+ZEN_3 = "AMD EPYC (Zen 3), AVX2, 2 cores"
 ZEN_4 = "AMD EPYC (Zen 4), AVX-512, 2 cores"
 chosen = peers[NAME]
 OURS, PLAIN = "this course, with kernels", "this course"
@@ -56,6 +57,14 @@ def prompt(way: str, tokens: int = 512) -> float:
     """Return the milliseconds in which a library reads a prompt."""
     milliseconds: float = chosen["parts"]["forward"][f"1 x {tokens}"]["ms"][way]
     return milliseconds
+
+
+def best_is_ahead(processor: str, tokens: int = 512) -> float:
+    """Return by how many percent the fastest library in float32 is ahead of this course in reading a prompt."""
+    milliseconds = peers[processor]["parts"]["forward"][f"1 x {tokens}"]["ms"]
+    fewer_bits = ("bfloat16", "int8", "Q8_0", "Q4_0")
+    best = min(time for way, time in milliseconds.items() if not way.endswith(fewer_bits))
+    return 100 * (float(milliseconds[OURS]) / best - 1)
 
 
 def slower_in_q4_1() -> float:
