@@ -12,6 +12,7 @@ from tools.book_maker.values.book_values import kernels, ladder, llama, peers, s
 NAME = "Intel(R) Xeon(R) Processor, AVX-512, 2 cores"  # all of it in one run of one day
 ZEN_3 = "AMD EPYC (Zen 3), AVX2, 2 cores"
 ZEN_4 = "AMD EPYC (Zen 4), AVX-512, 2 cores"
+ZEN_5 = "AMD EPYC (Zen 5), AVX-512, 2 cores"
 chosen = peers[NAME]
 OURS, PLAIN = "this course, with kernels", "this course"
 AFTER = ("1 x 16", "1 x 512")  # one text, by the tokens before it
@@ -106,11 +107,6 @@ def linear(column: str) -> str:
     """Return a figure of our linear layers with one row of input, beside MAX's."""
     table = kernels[NAME]["recorded"]["tables"]["linear"]
     return table["rows"][0][table["head"].index(column)]
-
-
-def linear_share() -> float:
-    """Return the share of the fastest reading that our linear layers reach with one row of input."""
-    return float(linear("kernel, GB/s")) / limits()["reading"]
 
 
 def q4_bytes() -> int:
