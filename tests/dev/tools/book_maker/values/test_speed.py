@@ -16,4 +16,4 @@ def test_gains_are_ratios():
     assert speed.cache_gain() == "1.4 | 12"
     assert speed.saved() == pytest.approx(12 * (17.2 - 6.26) / 1000, abs=1e-3)
     assert speed.prompt("CTranslate2") == pytest.approx(546, abs=0.5)
-    assert speed.linear_share() == pytest.approx(24.4 / 30, abs=0.01)
+    assert speed.best_is_ahead(speed.ZEN_3) == pytest.approx(100 * (1227.6 / 1084.2 - 1), abs=0.1)
